@@ -2,19 +2,21 @@ import Kafka
 import OpenSSL
 import Records
 
-/// The partitions assigned to this worker: what is in flight, settled and committed of each.
+/// The partitions assigned to this worker, and for each the offsets in flight, settled and committed.
 ///
-/// Pure: it decides, the loop does. One batch may hold records of many partitions, batches may end
-/// in any order, and each partition's offset moves only over what is settled without a hole.
+/// The type is pure: it decides, and the loop acts. One batch may contain records of many partitions, batches may end
+/// in any order, and each partition's offset advances only over settled offsets without a gap.
 struct Assignment: Sendable {
     private(set) var partitions: [TopicPartition: PartitionState] = [:]
     /// The dispositions that the stage counts.
     private let dispositions: [Disposition]
-    /// The cluster that the partitions belong to; nil if unknown.
+    /// The cluster of the partitions.
+    ///
+    /// `nil` if unknown.
     private let cluster: String?
     private var lastEpoch: UInt64 = 0
     private var lastBatch = 0
-    /// Given up or lost with batches in flight, and not yet reported to the stage.
+    /// Partitions that were released or lost with batches in flight, and not yet reported to the stage.
     private var abandoned: Set<TopicPartition> = []
 
     init(counting dispositions: [Disposition], in cluster: String? = nil) {
@@ -22,7 +24,7 @@ struct Assignment: Sendable {
         self.cluster = cluster
     }
 
-    /// Adds partitions, whose committed offsets have to be asked for.
+    /// Adds partitions, whose committed offsets must then be requested.
     mutating func assign(_ assigned: [TopicPartition]) -> [PartitionClaim] {
         lastEpoch += 1
         return assigned.map { partition in
@@ -31,7 +33,7 @@ struct Assignment: Sendable {
         }
     }
 
-    /// Begins at the committed offset; nil if the claim is no longer valid.
+    /// Begins reading at the committed offset; `nil` if the claim is no longer valid.
     mutating func begin(_ claim: PartitionClaim, _ committed: CommittedOffset) -> TallyStart? {
         guard isCurrent(claim) else { return nil }
         return partitions[claim.partition]?.begin(committed, counting: dispositions)
@@ -39,12 +41,12 @@ struct Assignment: Sendable {
 
     func isCurrent(_ claim: PartitionClaim) -> Bool { partitions[claim.partition]?.epoch == claim.epoch }
 
-    /// Adds nothing more; batches in flight can still be settled and committed.
+    /// Marks partitions as revoked: no records are added; batches in flight can still be settled and committed.
     mutating func revoke(_ revoked: [TopicPartition]) {
         for partition in revoked { partitions[partition]?.phase = .revoking }
     }
 
-    /// Forgets partitions that are given up or lost; their batches in flight settle nothing.
+    /// Removes released or lost partitions; their batches in flight settle nothing.
     mutating func release(_ released: [TopicPartition]) {
         for partition in released {
             guard partitions.removeValue(forKey: partition) != nil else { continue }
@@ -52,30 +54,29 @@ struct Assignment: Sendable {
         }
     }
 
-    /// The partitions that have to be reported to the stage before it gets another batch.
+    /// Returns and removes the partitions to report to the stage before its next batch.
     mutating func removeAbandoned() -> [TopicPartition] {
         defer { abandoned = [] }
         return Array(abandoned)
     }
 
-    /// Nothing of these partitions is in work, and all of them is committed.
+    /// Whether no records of these partitions are in flight, and all settled offsets are committed.
     func isQuiet(_ some: [TopicPartition]) -> Bool { some.allSatisfy { partitions[$0]?.isQuiet ?? true } }
 
     /// Whether the committed offset of any partition is known, so that its records are read.
     var isReading: Bool { partitions.contains { $0.value.phase != .loading } }
 
-    /// All that is being read.
+    /// The partitions that are being read.
     var readable: [TopicPartition] {
         partitions.filter { $0.value.phase == .active || $0.value.phase == .rewinding }.map(\.key)
     }
 }
 
 extension Assignment {
-    /// Adds polled records to the batches in flight, without those of partitions that are not to be
-    /// read.
+    /// Adds polled records to the batches in flight, except records of partitions that must not be read.
     ///
     /// - Parameter lows: the first offsets of the logs of `gapped(_:)`.
-    /// - Returns: the records to process, and the partitions of which the log has gone back.
+    /// - Returns: the records to process, and the partitions whose log has restarted.
     mutating func add(_ records: [ConsumerRecord], lows: [TopicPartition: Int64] = [:], at now: ContinuousClock.Instant)
         -> (batch: Batch, rewound: [TopicPartition])
     {
@@ -117,7 +118,7 @@ extension Assignment {
         return (batch, rewound)
     }
 
-    /// The log has gone back, as it does when a topic is recreated, so its former state is void.
+    /// Resets a partition whose log has restarted, for example because its topic was recreated.
     private mutating func restarted(_ partition: TopicPartition, _ former: PartitionState?, at offset: Int64)
         -> PartitionState
     {
@@ -131,7 +132,7 @@ extension Assignment {
         return state
     }
 
-    /// Settles what holds no record before the ends of partitions that are read to their end.
+    /// Settles the offsets without a record before the ends of partitions that are read to their end.
     mutating func skip(to ends: [PartitionEnd], lows: [TopicPartition: Int64] = [:]) -> [OffsetGap] {
         ends.compactMap { end in
             lastBatch += 1
@@ -140,7 +141,7 @@ extension Assignment {
         }
     }
 
-    /// The partitions of which a poll has passed over offsets, before it is added.
+    /// The partitions in which a poll has skipped offsets; called before the poll is added.
     func gapped(_ result: PollResult) -> [TopicPartition] {
         var gapped: Set<TopicPartition> = []
         var nexts = partitions.filter { $0.value.phase == .active }.compactMapValues(\.next)
@@ -162,12 +163,12 @@ extension Assignment {
         return Array(gapped)
     }
 
-    /// The offsets before the partitions' tallies of which nobody has stated what became of them.
+    /// Number of offsets before the partitions' tallies about which no person has made a statement.
     var unaccounted: Int64 {
         partitions.values.reduce(0) { sum, state in sum + (state.statement == nil ? state.tally?.began ?? 0 : 0) }
     }
 
-    /// Parts a batch, so that its first records can be settled before the rest is processed.
+    /// Splits a batch, so that its first records can be settled before the other records are processed.
     mutating func split(_ batch: Batch, at count: Int) -> (first: Batch, rest: Batch) {
         lastBatch += 1
         var (first, rest) = (Batch(id: batch.id), Batch(id: lastBatch))
@@ -187,7 +188,7 @@ extension Assignment {
         return (first, rest)
     }
 
-    /// Counts a batch's part; ignored if the claim is no longer valid.
+    /// Counts a batch's part, unless the claim is no longer valid.
     mutating func settle(_ batch: Int, _ claim: PartitionClaim, _ increment: TallyIncrement) {
         guard isCurrent(claim) else { return }
         partitions[claim.partition]?.settle(batch, increment)
@@ -199,7 +200,7 @@ extension Assignment {
         partitions[claim.partition]?.pin(at: offset)
     }
 
-    /// Stops a partition at an offset until `rewind`; false if it has stopped before.
+    /// Stops a partition at an offset until `rewind`; false if it was already stopped.
     mutating func hold(_ claim: PartitionClaim, at offset: Int64) -> Bool {
         guard isCurrent(claim), let state = partitions[claim.partition], state.pinnedAt == nil else { return false }
         pin(claim, at: offset)
@@ -207,15 +208,17 @@ extension Assignment {
         return true
     }
 
-    /// The offset from which on a claim's records are not processed: none for a claim that is no
-    /// longer current, where the partition is held, and beyond all others.
+    /// The first offset of a claim's records that must not be processed.
+    ///
+    /// The minimum of `Int64` for an invalid claim, the held offset of a held partition, else the maximum of `Int64`.
     func end(_ claim: PartitionClaim) -> Int64 {
         guard isCurrent(claim), let state = partitions[claim.partition] else { return .min }
         return state.phase == .held ? state.pinnedAt ?? .max : .max
     }
 
-    /// The head of the chain of dead letters; nil before the first, or if the claim is no longer
-    /// valid.
+    /// The head of the chain of dead letters.
+    ///
+    /// `nil` before the first dead letter, or if the claim is no longer valid.
     func chainHead(_ claim: PartitionClaim) -> SHA256Digest? {
         isCurrent(claim) ? partitions[claim.partition]?.chainHead : nil
     }
@@ -225,9 +228,9 @@ extension Assignment {
         return partitions[claim.partition]?.pinnedAt
     }
 
-    /// Turns back to the settled offset wherever a partition is pinned; returns where to read from.
+    /// Resets each pinned partition to its settled offset; returns the offsets to read from.
     ///
-    /// Nothing of them is added until `rewound(_:)`.
+    /// No records of these partitions are added until `rewound(_:)`.
     mutating func rewind(where isWanted: (TopicPartition, PartitionState) -> Bool = { _, _ in true })
         -> [TopicPartition: Int64]
     {
@@ -248,7 +251,7 @@ extension Assignment {
         return positions
     }
 
-    /// The partitions are now read from where `rewind` reported.
+    /// Records that the partitions are now read from the offsets that `rewind` returned.
     mutating func rewound(_ some: some Sequence<TopicPartition>) {
         for partition in some where partitions[partition]?.phase == .rewinding {
             partitions[partition]?.phase = .active
@@ -267,23 +270,23 @@ extension Assignment {
         return commits
     }
 
-    /// The broker has confirmed a commit.
+    /// Records that the broker has confirmed a commit.
     mutating func confirm(_ claim: PartitionClaim, _ commit: OffsetCommit) {
         guard isCurrent(claim) else { return }
         partitions[claim.partition]?.confirm(commit)
     }
 
-    /// Whether the commit of a partition names these settings as having accepted a record.
+    /// Whether a partition's commit contains these settings as accepted settings.
     func hasAccepted(_ settings: String) -> Bool { partitions.values.contains { $0.acceptedSettings == settings } }
 
-    /// Makes every partition's commit name these settings as having accepted a record.
+    /// Adds these settings to every partition's commit as accepted settings.
     mutating func accept(_ settings: String) {
         for partition in partitions.keys { partitions[partition]?.acceptedSettings = settings }
     }
 
-    /// Adds the records before the partitions' ends, as far as brokers have reported these.
+    /// Adds up the records before the partitions' ends, for partitions whose ends brokers have reported.
     ///
-    /// - Parameter now: UNIX milliseconds.
+    /// - Parameter now: the time in UNIX milliseconds.
     mutating func waiting(before ends: [TopicPartition: Watermarks], at now: Int64) -> WaitingRecords {
         var waiting = WaitingRecords()
         for partition in partitions.keys {

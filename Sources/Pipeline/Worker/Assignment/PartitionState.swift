@@ -4,8 +4,8 @@ import Records
 
 /// An assignment of a partition to this worker.
 ///
-/// A partition that was revoked and assigned again has another claim. Batches in flight under the
-/// former claim can no longer be settled, so nothing revoked or lost is ever committed.
+/// A partition that was revoked and assigned again has another claim. Batches in flight under the former claim can no
+/// longer be settled, so a revoked or lost partition is never committed.
 struct PartitionClaim: Hashable, Sendable {
     let partition: TopicPartition
     let epoch: UInt64
@@ -14,50 +14,58 @@ struct PartitionClaim: Hashable, Sendable {
 /// The state of one partition under one claim.
 struct PartitionState: Sendable {
     enum Phase: Sendable, Equatable {
-        /// The committed offset is being requested; no record may come.
+        /// The committed offset is being requested; no record may arrive yet.
         case loading
         case active
-        /// The partition is being read again from the settled offset; records still coming from
-        /// before are dropped.
+        /// The partition is being read again from the settled offset; records from before the seek are dropped.
         case rewinding
-        /// A record of the partition has to wait; records still coming are dropped until it is read
-        /// again.
+        /// A record of the partition must wait; further records are dropped until the partition is read again.
         case held
-        /// The partition is to be given up: batches in flight are finished, nothing is added.
+        /// The partition will be released: batches in flight are finished, and no record is added.
         case revoking
     }
 
-    /// The offsets that one batch holds of this partition, gaps among them.
+    /// A batch's offsets of this partition, including gaps.
     struct Span: Sendable {
         var batch: Int
         let first: Int64
         var end: Int64
-        /// Time at which the first record was written, by its timestamp in UNIX milliseconds.
+        /// The first record's timestamp in UNIX milliseconds.
         var writtenAt: Int64?
         var readAt: ContinuousClock.Instant?
         /// The batch's contribution to the tally.
         ///
-        /// `nil` while the batch is in work.
+        /// `nil` while the batch is being processed.
         var increment: TallyIncrement?
     }
 
     var epoch: UInt64
     var phase = Phase.loading
-    /// The offset that the next record should have; nil while nothing is known.
+    /// The expected offset of the next record.
+    ///
+    /// `nil` while unknown.
     var next: Int64?
-    /// The tally of all settled records; nil before the committed one is loaded.
+    /// The tally of all settled records.
+    ///
+    /// `nil` before the committed tally is loaded.
     var tally: StageTally?
-    /// The head of the chain of dead letters, of everything settled; nil before the first.
+    /// The head of the chain of dead letters up to the settled offset.
+    ///
+    /// `nil` before the first dead letter.
     var chainHead: SHA256Digest?
-    /// The cluster whose offsets are counted; nil if unknown.
+    /// The cluster whose offsets the tally counts.
+    ///
+    /// `nil` if unknown.
     var cluster: String?
-    /// A person's statement about the offsets before the tally; nil without one.
+    /// A person's statement about the offsets before the tally.
+    ///
+    /// `nil` without a statement.
     var statement: AccountStatement?
-    /// The words of the commit metadata that are not ours.
+    /// The unknown words of the commit metadata.
     var others: [String: String] = [:]
-    /// Everything below it is settled.
+    /// The first offset that is not settled.
     var settled: Int64?
-    /// The last offset that the broker has confirmed.
+    /// The last committed offset that the broker has confirmed.
     var committed: Int64?
     /// The hash of settings that have accepted a record, for the commit metadata.
     var acceptedSettings: String?
@@ -65,16 +73,17 @@ struct PartitionState: Sendable {
     var committedAcceptedSettings: String?
     /// The spans of batches, in order of their offsets.
     var spans: [Span] = []
-    /// Nothing from this offset on is settled until the partition is read again.
+    /// The first offset that must not be settled until the partition is read again.
     var pinnedAt: Int64?
-    /// A bound in UNIX milliseconds after which all records were written that are neither settled
-    /// nor in flight; nil if unknown.
+    /// A time in UNIX milliseconds; all unsettled records that are not in flight were written after it.
+    ///
+    /// `nil` if unknown.
     var writtenAfter: Int64?
 
-    /// Begins where the last owner committed, else at the start of the log: what retention has
-    /// removed of it is then skipped like any other gap.
+    /// Begins at the last owner's commit, or else at the start of the log: records that retention has removed are then
+    /// counted as skipped, like any other gap.
     ///
-    /// - Parameter dispositions: what the stage counts.
+    /// - Parameter dispositions: the dispositions that the stage counts.
     mutating func begin(_ committed: CommittedOffset, counting dispositions: [Disposition]) -> TallyStart {
         beginAnew(at: committed.offset ?? 0)
         guard let offset = committed.offset else { return .first }
@@ -92,7 +101,7 @@ struct PartitionState: Sendable {
             ? .resumed(metadata.tally) : .inconsistent(metadata.tally, offset: offset)
     }
 
-    /// Begins to read and to count at an offset.
+    /// Begins reading at an offset, with a new tally.
     mutating func beginAnew(at offset: Int64) {
         phase = .active
         next = offset
@@ -100,9 +109,9 @@ struct PartitionState: Sendable {
         tally = StageTally(began: offset)
     }
 
-    /// Adds a record to a batch in flight; returns how many offsets before it held none.
+    /// Adds a record to a batch in flight; returns the number of offsets without a record before it.
     ///
-    /// - Parameter writtenAt: UNIX milliseconds; nil if the record has no timestamp.
+    /// - Parameter writtenAt: the record's timestamp in UNIX milliseconds; `nil` if it has none.
     mutating func add(_ offset: Int64, batch: Int, writtenAt: Int64?, at now: ContinuousClock.Instant) -> Int64 {
         let expected = next ?? offset
         next = offset + 1
@@ -115,7 +124,7 @@ struct PartitionState: Sendable {
         return offset - expected
     }
 
-    /// Moves a batch's records from an offset on, or all without one, to another batch.
+    /// Moves a batch's records from an offset on to another batch; without an offset, all of them.
     mutating func split(_ batch: Int, at offset: Int64?, rest: Int) {
         guard let index = spans.firstIndex(where: { $0.batch == batch }) else { return }
         guard let offset else {
@@ -124,14 +133,14 @@ struct PartitionState: Sendable {
         }
         let whole = spans[index]
         let end = whole.end
-        // Nothing is left where the partition was pinned before it.
+        // No records remain if the partition was pinned before them.
         guard offset < end else { return }
         spans[index].end = offset
         let remainder = Span(batch: rest, first: offset, end: end, writtenAt: whole.writtenAt, readAt: whole.readAt)
         spans.insert(remainder, at: index + 1)
     }
 
-    /// Counts a batch, and with it every one that only waited for it.
+    /// Counts a batch, and every later batch that waited only for it.
     mutating func settle(_ batch: Int, _ increment: TallyIncrement) {
         guard let index = spans.firstIndex(where: { $0.batch == batch }) else { return }
         let span = spans[index]
@@ -141,7 +150,9 @@ struct PartitionState: Sendable {
         settleFirstSpans()
     }
 
-    /// Counts the offsets up to an end that hold no record; nil without any, and while pinned.
+    /// Counts the offsets without a record up to an end.
+    ///
+    /// `nil` without such offsets, or while the partition is pinned.
     mutating func skip(to end: PartitionEnd, batch: Int, low: Int64?) -> OffsetGap? {
         guard phase == .active, let first = next, first < end.offset else { return nil }
         next = end.offset
@@ -164,7 +175,7 @@ struct PartitionState: Sendable {
         }
     }
 
-    /// Prevents settling from this offset on; of several pins the earliest counts.
+    /// Prevents settling from this offset on; the earliest of several pins counts.
     mutating func pin(at offset: Int64) {
         guard offset < pinnedAt ?? .max else { return }
         pinnedAt = offset
@@ -172,7 +183,9 @@ struct PartitionState: Sendable {
         if let last = spans.indices.last { spans[last].end = min(spans[last].end, offset) }
     }
 
-    /// The next commit; nil if the broker has confirmed everything settled.
+    /// The next commit.
+    ///
+    /// `nil` if the broker has confirmed all settled offsets.
     var commit: OffsetCommit? {
         guard hasUncommitted, let settled, let tally else { return nil }
         let metadata = CommitMetadata(
@@ -181,16 +194,16 @@ struct PartitionState: Sendable {
         return OffsetCommit(offset: settled, metadata: metadata.text)
     }
 
-    /// The broker has confirmed a commit.
+    /// Records that the broker has confirmed a commit.
     mutating func confirm(_ commit: OffsetCommit) {
         committed = commit.offset
         committedAcceptedSettings = CommitMetadata(commit.metadata, counting: [])?.acceptedSettings
     }
 
-    /// Nothing is in work and all that is settled is committed.
+    /// Whether no records are in flight and all settled offsets are committed.
     var isQuiet: Bool { spans.isEmpty && !hasUncommitted }
 
-    /// A tally that counts nothing yet is not worth a commit, what settings have accepted is.
+    /// Whether a commit is needed: an empty tally needs none, but newly accepted settings do.
     private var hasUncommitted: Bool {
         let hasCounted = settled != committed && tally.map { $0.total > 0 } ?? false
         return hasCounted || acceptedSettings != committedAcceptedSettings

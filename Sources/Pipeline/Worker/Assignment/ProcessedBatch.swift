@@ -6,9 +6,9 @@ import Records
 package struct ProcessedRecord: Sendable {
     package let record: ConsumerRecord
     package internal(set) var verdict: Verdict
-    /// Index into the batch's parts.
+    /// The index of the record's part in the batch.
     let part: Int
-    /// The index of an output that is acknowledged before the others are sent.
+    /// The index of an output that must be acknowledged before the others are sent.
     var tried: Int?
 
     package init(_ record: ConsumerRecord, _ verdict: Verdict, part: Int = 0) {
@@ -18,21 +18,21 @@ package struct ProcessedRecord: Sendable {
     }
 }
 
-/// A batch, what the stage decided, and what is to be written for it.
+/// A batch with the stage's decisions and the records to write.
 struct ProcessedBatch: Sendable {
     /// A record to be written.
     struct Output: Sendable {
         var record: ProducerRecord
-        /// Index of the output's input in the batch's records.
+        /// The index of the output's input record in the batch.
         let owner: Int
-        /// Whether it answers those who wait for the record, instead of going to the next stage.
+        /// Whether the output answers a waiting request, instead of going to the next stage.
         let isOutcome: Bool
     }
 
     let id: Int
     var parts: [Batch.Part]
     var records: [ProcessedRecord] = []
-    /// The writer by the settings that the batch was processed with.
+    /// The writer with the settings with which the batch was processed.
     let deadLetters: any DeadLetterWriting
 
     init(_ batch: Batch, _ verdicts: [Verdict], _ deadLetters: any DeadLetterWriting) {
@@ -54,20 +54,20 @@ struct ProcessedBatch: Sendable {
 
     func claim(ofRecordAt index: Int) -> PartitionClaim { parts[records[index].part].claim }
 
-    /// A record's offset, or that of the gap right before it.
+    /// The record's offset, or the start of the gap directly before the record.
     func start(ofRecordAt index: Int) -> Int64 {
         let offset = records[index].record.offset
         return parts[records[index].part].gaps.first { $0.before == offset }?.first ?? offset
     }
 
-    /// Keeps the records of claims that are still valid.
+    /// Keeps the records whose claims are still valid.
     mutating func keep(where isKept: (PartitionClaim) -> Bool) {
         let keeps = parts.map { isKept($0.claim) }
         guard keeps.contains(false) else { return }
         records.removeAll { !keeps[$0.part] }
     }
 
-    /// Keeps the records before each partition's pin, and none of those that are only looked at.
+    /// Keeps the records before each partition's pin, and removes those that are only inspected.
     mutating func keepUnpinned(_ pinnedAt: (PartitionClaim) -> Int64?) {
         for index in parts.indices {
             let part = parts[index]
@@ -77,9 +77,9 @@ struct ProcessedBatch: Sendable {
         records.removeAll { $0.record.offset >= parts[$0.part].pinnedAt ?? .max }
     }
 
-    /// The batch's addition to each part's tally.
+    /// The batch's increment of each part's tally.
     ///
-    /// - Parameter nextTopic: outputs to it count as forwarded; nil after the last stage.
+    /// - Parameter nextTopic: the topic whose outputs count as forwarded; `nil` after the last stage.
     func increments(nextTopic: String? = nil) -> [TallyIncrement] {
         var increments = parts.map { part in
             var increment = TallyIncrement()
@@ -94,9 +94,9 @@ struct ProcessedBatch: Sendable {
         return increments
     }
 
-    /// All but the dead letters, which are written after them.
+    /// Returns all outputs except the dead letters, which are written after them.
     ///
-    /// - Parameter outcomes: nil if no record is answered.
+    /// - Parameter outcomes: the writer of answers; `nil` if no record is answered.
     func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
         var outputs: [Output] = []
         outputs.reserveCapacity(records.count)
@@ -123,9 +123,9 @@ struct ProcessedBatch: Sendable {
 }
 
 extension ProcessedBatch {
-    /// Refuses each record of which an output is larger than its topic accepts, before any is sent.
+    /// Refuses each record with an output that is larger than its topic accepts, before any output is sent.
     ///
-    /// - Returns: the outputs that are too large, one of each such record.
+    /// - Returns: the oversized outputs, one for each refused record.
     mutating func refuseOversized(_ limits: OutputLimits) -> [ProducerRecord] {
         var oversized: [ProducerRecord] = []
         var limits = limits.reader()
@@ -138,8 +138,8 @@ extension ProcessedBatch {
         return oversized
     }
 
-    /// The largest output of each record with several, where only the broker knows whether it
-    /// accepts it.
+    /// The largest output of each record with several outputs, if only the broker knows whether it accepts that
+    /// output.
     func untried(_ limits: OutputLimits) -> [(owner: Int, output: Int)] {
         records.indices.compactMap { owner in
             guard records[owner].verdict.outputs.count > 1 else { return nil }

@@ -1,11 +1,13 @@
 import OpenSSL
 import Records
 
-/// The addition of one batch to a partition's tally.
+/// The increment by one batch of a partition's tally.
 struct TallyIncrement: Equatable, Sendable {
     private(set) var counts: [Disposition: Int64] = [:]
     private(set) var forwarded: Int64 = 0
-    /// The digest of the last of its dead letters; nil if it has none.
+    /// The digest of the batch's last dead letter.
+    ///
+    /// `nil` without a dead letter.
     var chainHead: SHA256Digest?
 
     var total: Int64 { counts.values.reduce(0, +) }
@@ -24,13 +26,13 @@ struct TallyIncrement: Equatable, Sendable {
 
 /// The beginning of a partition's tally after an assignment.
 enum TallyStart: Equatable, Sendable {
-    /// The tally begins with offset 0, as nobody has committed yet.
+    /// The tally begins with offset 0, because there is no commit yet.
     case first
     /// The tally continues at the last owner's commit.
     case resumed(StageTally)
-    /// The commit carries no tally of this cluster, so a new one begins there: what became of the
-    /// offsets before it is unknown until a person states it.
+    /// The commit contains no tally of this cluster, so a new tally begins at its offset: the results of earlier
+    /// offsets are unknown until a person states them.
     case begunAnew(at: Int64, metadata: String)
-    /// The tally continues, but its counts and the committed offset do not match.
+    /// The tally continues, but its counts do not match the committed offset.
     case inconsistent(StageTally, offset: Int64)
 }

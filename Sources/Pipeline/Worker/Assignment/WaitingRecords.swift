@@ -3,16 +3,16 @@ import Kafka
 /// The unsettled records of a worker's partitions.
 struct WaitingRecords: Sendable {
     var records: Int64 = 0
-    /// Earliest possible time at which the oldest record was written, in UNIX milliseconds.
+    /// Lower bound of the time at which the oldest record was written, in UNIX milliseconds.
     var oldest: Int64?
-    /// Instant at which the oldest record already read was read.
+    /// Instant at which the oldest record in flight was read.
     var readAt: ContinuousClock.Instant?
 }
 
 extension PartitionState {
     /// - Parameters:
-    ///   - ends: nil if the brokers have reported none.
-    ///   - now: UNIX milliseconds.
+    ///   - ends: the partition's ends; `nil` if the brokers have reported none.
+    ///   - now: the time in UNIX milliseconds.
     mutating func waiting(before ends: Watermarks?, at now: Int64) -> WaitingRecords {
         let lag = ends.map { max(0, $0.high - max(settled ?? 0, $0.low)) } ?? 0
         guard let first = spans.first else {
@@ -20,8 +20,8 @@ extension PartitionState {
                 writtenAfter = now
                 return WaitingRecords()
             }
-            // The waiting record is unread: it was written after the last settled one, and after the moment
-            // at which nothing waited.
+            // The record is unread: it was written after the last settled record, and after the moment at which no
+            // record was waiting.
             let oldest = writtenAfter ?? now
             writtenAfter = oldest
             return WaitingRecords(records: lag, oldest: oldest)

@@ -1,10 +1,10 @@
-/// The delays between retries: doubling up to a bound, with jitter so that workers that failed
-/// together do not retry together.
+/// The delays between retries: they double up to a limit, with jitter, so that workers that failed together do not
+/// retry together.
 struct Backoff: Sendable {
     let delayMin: Duration
     let delayMax: Duration
     private var next: Duration
-    /// A delay is multiplied by a random number of this range.
+    /// The range of the random factor of a delay.
     static let jitterRange = 0.5...1.0
 
     init(delayMin: Duration, delayMax: Duration) {
@@ -13,7 +13,7 @@ struct Backoff: Sendable {
         next = delayMin
     }
 
-    /// Returns between half of the current delay and all of it, and doubles the next one.
+    /// Returns a random delay between half of the current delay and all of it, and doubles the delay.
     mutating func nextDelay() -> Duration { nextDelay(jitter: Double.random(in: Self.jitterRange)) }
 
     mutating func nextDelay(jitter: Double) -> Duration {
@@ -22,11 +22,11 @@ struct Backoff: Sendable {
         return delay * jitter
     }
 
-    /// Waits for the next delay, in short steps, so that the end is noticed.
+    /// Waits for the next delay, in short steps, so that `isOver` is checked often.
     mutating func wait(unless isOver: () -> Bool) async {
         let end = ContinuousClock.now + nextDelay()
         while ContinuousClock.now < end, !isOver() {
-            // A task of its own, because a cancelled one does not sleep.
+            // A separate task sleeps, because a cancelled task does not sleep.
             await Task { try? await Task.sleep(for: min(end - .now, .milliseconds(100))) }.value
         }
     }

@@ -4,9 +4,9 @@ import Platform
 import Records
 import Telemetry
 
-/// The settling task.
+/// The work of the settling task.
 extension ConsumerSession {
-    /// Awaits batches' acknowledgements, one after the other, and settles them.
+    /// Awaits the acknowledgements of batches, one batch after the other, and settles the batches.
     func settle(_ delivered: AsyncStream<DeliveredBatch>) async {
         for await batch in delivered {
             let start = ContinuousClock.now
@@ -21,7 +21,7 @@ extension ConsumerSession {
         }
     }
 
-    /// Reports to the stage that the outputs are safe, and settles the batch unless it is given up.
+    /// Reports to the stage that the outputs are acknowledged, and settles the batch unless it was given up.
     private func acknowledge(_ processed: ProcessedBatch) async {
         var backoff = configuration.backoff
         var processed = processed
@@ -51,7 +51,7 @@ extension ConsumerSession {
         }
     }
 
-    /// Observes how old records and bodies are that are settled now.
+    /// Records the ages of the records and bodies that are settled now.
     private func observeAges(_ processed: ProcessedBatch) {
         let now = WallClock.milliseconds
         var records: [Double] = []
@@ -68,9 +68,9 @@ extension ConsumerSession {
     }
 }
 
-/// The committing task.
+/// The work of the committing task.
 extension ConsumerSession {
-    /// Commits what is settled, one commit at a time, until cancelled.
+    /// Commits the settled offsets, one commit at a time, until cancelled.
     func commitRepeatedly() async {
         var backoff = commitBackoff
         while !Task.isCancelled {
@@ -88,25 +88,25 @@ extension ConsumerSession {
         }
     }
 
-    /// Short: partitions that are being given up wait for it.
+    /// The delays are short, because revoked partitions wait for the commit.
     private var commitBackoff: Backoff {
         Backoff(delayMin: configuration.retryDelayMin, delayMax: min(configuration.retryDelayMax, .seconds(2)))
     }
 
-    /// The last commit, when nothing more is settled.
+    /// Makes the last commit, after the last record was settled.
     func commitLast() async {
         let end = ContinuousClock.now + configuration.closeDeadline
         var backoff = commitBackoff
         while await !commitNow(lastUntil: end), ContinuousClock.now < end { await wait(&backoff) }
     }
 
-    /// Commits offset and tally of each partition that has moved; true when nothing is left to do.
+    /// Commits offset and tally of each partition with uncommitted offsets; true if nothing remains to commit.
     ///
-    /// - Parameter end: of the time for the last commit; nil before.
+    /// - Parameter end: the end of the time for the last commit; `nil` before the last commit.
     private func commitNow(lastUntil end: ContinuousClock.Instant? = nil) async -> Bool {
         let due = core { $0.assignment.commits() }
         guard !due.isEmpty else {
-            // Partitions that could not be committed have been assigned to another worker.
+            // The partitions whose commit failed now belong to another worker.
             loop.faults.dropped(.commit)
             return true
         }
@@ -118,7 +118,7 @@ extension ConsumerSession {
         return core { $0.committed(due, outcome, isLast: end != nil) }
     }
 
-    /// Sets the gauges of what waits at this moment; from any thread.
+    /// Sets the gauges of the waiting records; callable from any task.
     func showLag() {
         let now = WallClock.milliseconds
         let instant = ContinuousClock.now

@@ -4,7 +4,7 @@ import Records
 import Telemetry
 
 extension ConsumerSession {
-    /// Sends the outputs of a batch: all those of a record, or none if one of them is too large.
+    /// Sends the outputs of a batch: all outputs of a record, or none if one of them is too large.
     func send(_ processed: ProcessedBatch) async -> DeliveredBatch {
         var processed = processed
         await refuseOversized(&processed)
@@ -16,7 +16,7 @@ extension ConsumerSession {
         return DeliveredBatch(processed: processed, outputs: outputs, delivery: delivery, outputBytes: outputBytes)
     }
 
-    /// Refuses records that are too large for their topic by the limit that it has now.
+    /// Refuses records that exceed their topic's current limit.
     private func refuseOversized(_ processed: inout ProcessedBatch) async {
         let version = loop.limits.version
         var refused = processed
@@ -32,14 +32,13 @@ extension ConsumerSession {
         outputs.forEach(reportRefused)
     }
 
-    /// Sends the largest output of a record alone and before the others, if the topic's limit is
-    /// unknown.
+    /// Sends the largest output of a record alone, before the record's other outputs, if the topic's limit is unknown.
     ///
-    /// Nothing of the record was forwarded if the broker refuses this output.
+    /// If the broker refuses this output, nothing of the record was forwarded.
     private func tryLargest(_ processed: inout ProcessedBatch) async {
         for (owner, index) in processed.untried(loop.limits) {
             let output = processed.records[owner].verdict.outputs[index]
-            // An earlier record of the batch may have shown by now what the topic accepts.
+            // An earlier record of the batch may have shown what the topic accepts.
             guard loop.limits.isUntried(output) else { continue }
             switch await send(alone: output) {
             case nil:
@@ -49,13 +48,15 @@ extension ConsumerSession {
                 reportRefused(output)
                 processed.records[owner].verdict = .tooLarge(for: output.topic)
             case .some:
-                // The infrastructure's fault: it is sent with the others, until it is acknowledged.
+                // The infrastructure is at fault: the output is sent with the others, until it is acknowledged.
                 break
             }
         }
     }
 
-    /// Sends until every output and every dead letter is acknowledged; nil when that is given up.
+    /// Sends until every output and every dead letter is acknowledged.
+    ///
+    /// `nil` if the batch is given up.
     func deliver(_ batch: DeliveredBatch) async -> ProcessedBatch? {
         guard var processed = await deliverOutputs(of: batch), await deliverLetters(&processed) else { return nil }
         return processed
@@ -90,12 +91,12 @@ extension ConsumerSession {
         return report
     }
 
-    /// Writes one record by itself, so that a refusal concerns no other.
+    /// Writes a single record, so that a refusal concerns no other record.
     func send(alone record: ProducerRecord) async -> KafkaError? {
         await report(on: loop.deliverer.enqueue([record])).failures[0]
     }
 
-    /// The records to send again or instead of the outputs that were not acknowledged.
+    /// Returns the records to send again, or instead of the outputs that were not acknowledged.
     private func failed(
         _ outputs: [ProcessedBatch.Output], _ failures: [Int: KafkaError], _ processed: inout ProcessedBatch
     ) async -> [ProcessedBatch.Output] {
@@ -109,7 +110,7 @@ extension ConsumerSession {
                 rest.append(outputs[index])
             }
         }
-        // The largest first: where it is refused, no other of its record is sent after it.
+        // The largest output is sent first: if it is refused, no other output of its record is sent.
         refused.sort { $0.record.batchBytesMax > $1.record.batchBytesMax }
         for output in refused { rest += await deliverAlone(output, &processed) }
         return rest
@@ -129,8 +130,9 @@ extension ConsumerSession {
         }
     }
 
-    /// Sends one output by itself, because a broker refuses whole batches for their size; returns
-    /// what is to be sent instead.
+    /// Sends one output alone, because a broker refuses whole batches for their size.
+    ///
+    /// Returns the records to send instead.
     private func deliverAlone(_ output: ProcessedBatch.Output, _ processed: inout ProcessedBatch) async
         -> [ProcessedBatch.Output]
     {
@@ -142,7 +144,7 @@ extension ConsumerSession {
             reportTooLarge("outcome too large for its topic, dropped", output.record)
             return []
         }
-        // Read or tried, the limit was another: outputs that were acknowledged before stay written.
+        // The limit has changed since it was read or tested: outputs that were acknowledged before stay written.
         reportRefused(output.record)
         processed.records[output.owner].verdict = .tooLarge(for: output.record.topic)
         return processed.outcome(of: output.owner, outcomes).map { [$0] } ?? []
@@ -165,11 +167,11 @@ extension ProcessedBatch {
     }
 }
 
-/// A processed batch whose outputs are on their way.
+/// A processed batch whose outputs are being delivered.
 struct DeliveredBatch: Sendable {
     var processed: ProcessedBatch
     var outputs: [ProcessedBatch.Output]
     let delivery: Delivery
-    /// Bytes that its outputs hold in memory.
+    /// Bytes of the batch's outputs in memory.
     let outputBytes: Int
 }

@@ -3,13 +3,12 @@ import Records
 import Synchronization
 import Telemetry
 
-/// Dead letters, by the settling task.
+/// The delivery of dead letters, by the settling task.
 extension ConsumerSession {
-    /// Writes the dead letters of a batch and awaits their acknowledgement; false when that is
-    /// given up.
+    /// Writes the dead letters of a batch and awaits their acknowledgement; false if that is given up.
     ///
-    /// The letters follow all other outputs of the batch, and one batch follows the other: only now
-    /// is it known which of its records are refused, and each letter names the one before it.
+    /// The letters follow all other outputs of the batch, one batch after the other: only now is it known which
+    /// records are refused, and each letter contains the previous letter's digest.
     func deliverLetters(_ processed: inout ProcessedBatch) async -> Bool {
         guard processed.records.contains(where: { $0.verdict.isRefused }) else { return true }
         guard await waitForLetterPartitions() else { return false }
@@ -25,8 +24,9 @@ extension ConsumerSession {
         return true
     }
 
-    /// Sends letters; returns those from the first on that was not acknowledged: what follows it
-    /// is written again behind it, so that every chain is in the topic in its order.
+    /// Sends letters; returns the letters from the first unacknowledged one on.
+    ///
+    /// The later letters are written again after it, so that the topic contains every chain in its order.
     private func deliver(_ letters: [Letter], of processed: inout ProcessedBatch) async -> [Letter] {
         let delivery = await loop.deliverer.enqueue(letters.map(\.record))
         let failures = await report(on: delivery).failures
@@ -48,8 +48,8 @@ extension ConsumerSession {
                 continue
             }
             guard error.isRecordFault, letter.value == .original else {
-                // A letter that no longer holds any of the record is refused for its size only if
-                // the topic's limit is absurdly small.
+                // A letter without any part of the record is refused for its size only if the topic's limit is
+                // extremely small.
                 failed(letter.record, error)
                 return Array(rest)
             }
@@ -64,9 +64,9 @@ extension ConsumerSession {
         core { $0.assignment.isCurrent(processed.claim(ofRecordAt: letter.owner)) }
     }
 
-    /// Waits until the brokers have answered about the topic's partitions; false when given up.
+    /// Waits until the brokers have answered about the topic's partitions; false if the wait is given up.
     ///
-    /// Within a deadline: a letter in the partitioner's choice of partition is better than none.
+    /// The wait has a deadline: a letter in a partition chosen by the partitioner is better than none.
     private func waitForLetterPartitions() async -> Bool {
         let end = ContinuousClock.now + configuration.callDeadline
         while loop.letterPartitions.withLock({ $0 == nil }), ContinuousClock.now < end {
@@ -81,14 +81,13 @@ extension ConsumerSession {
 extension WorkerLoop {
     /// Returns the partition for the letters of a source partition.
     ///
-    /// All of them go to one partition, so that retention can only shorten their chain at its
-    /// beginning.
+    /// All of them go to one partition, so that retention can only remove the beginning of their chain.
     func letterPartition(ofSource partition: Int32) -> Int32? {
         let count = letterPartitions.withLock { $0 ?? 0 }
         return count > 0 ? partition % Int32(clamping: count) : nil
     }
 
-    /// Keeps what the brokers say of the dead-letter topic.
+    /// Stores the partition count of the dead-letter topic.
     func read(_ metadata: ClusterMetadata) {
         let topic = metadata[topic: configuration.deadLetterTopic]
         let count = topic.map { $0.error == nil ? $0.partitionCount : 0 } ?? 0

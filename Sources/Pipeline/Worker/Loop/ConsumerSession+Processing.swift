@@ -2,9 +2,9 @@ import Kafka
 import Synchronization
 import Telemetry
 
-/// The processing task.
+/// The work of the processing task.
 extension ConsumerSession {
-    /// Puts batches through the stage, one after the other.
+    /// Passes batches to the stage, one after the other.
     func process(_ batches: AsyncStream<Batch?>, into delivered: AsyncStream<DeliveredBatch>.Continuation) async {
         for await batch in batches {
             applyReload()
@@ -14,7 +14,7 @@ extension ConsumerSession {
         delivered.finish()
     }
 
-    /// Puts a batch through the stage and sends what comes out; returns what the stage has left.
+    /// Passes a batch to the stage and sends the outputs; returns the records that the stage did not process.
     private func process(_ batch: Batch, into delivered: AsyncStream<DeliveredBatch>.Continuation) async -> Batch? {
         while !core({ $0.hasOutputRoom }) { await outputSignal.wait(for: .milliseconds(100)) }
         guard let (batch, verdicts) = await processUntilDone(batch) else {
@@ -28,8 +28,9 @@ extension ConsumerSession {
         return rest
     }
 
-    /// Gives the rest of a batch to the stage until it succeeds; nil if nothing is left or all is
-    /// given up.
+    /// Passes the rest of a batch to the stage until the call succeeds.
+    ///
+    /// `nil` if no record remains or everything is given up.
     private func processUntilDone(_ batch: Batch) async -> (Batch, [Verdict])? {
         var backoff = configuration.backoff
         var rest = batch
@@ -57,12 +58,12 @@ extension ConsumerSession {
         return nil
     }
 
-    /// Processes from here on with the stage that a reload has brought.
+    /// Switches to the stage of a reload.
     private func applyReload() {
         guard let next = loop.applyReload() else { return }
         core { $0.reloaded(next.breaker) }
     }
 
-    /// Waits before a repetition; short while stopping.
+    /// Waits before a retry; the wait is short while stopping.
     func wait(_ backoff: inout Backoff) async { await loop.time.measure(.retry) { await backoff.wait { mustAbort } } }
 }

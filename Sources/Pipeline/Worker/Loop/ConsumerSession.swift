@@ -3,25 +3,24 @@ import Records
 import Synchronization
 import Telemetry
 
-/// The life of one consumer: from joining the group to leaving it.
+/// A session of one consumer, from joining the group to leaving it.
 ///
-/// Three tasks beside the polling: one puts batches through the stage in order, one awaits their
-/// acknowledgements in the same order, one commits. `SessionCore` decides, under one lock; the
-/// tasks perform its commands. Everything that touches the consumer's assignment happens in the
-/// polling task.
+/// Three tasks run beside the polling task: one passes batches to the stage in order, one awaits their
+/// acknowledgements in the same order, one commits. `SessionCore` decides, under one lock; the tasks perform its
+/// commands. Only the polling task changes the consumer's assignment.
 final class ConsumerSession: Sendable {
     let loop: WorkerLoop
     let cluster: String
     let consumer: KafkaConsumer
     private let state: Mutex<SessionCore>
-    /// Sent when there is room for a batch, something to answer, or the end.
+    /// The signal that there is room for a batch, an event to answer, or the end.
     private let turnSignal = Signal()
-    /// Sent when there is something to commit.
+    /// The signal that there is an offset to commit.
     let commitSignal = Signal()
-    /// Sent when outputs were acknowledged or given up.
+    /// The signal that outputs were acknowledged or given up.
     let outputSignal = Signal()
-    /// The batches to process; nil where the settings were reloaded, as there may be no batch for a
-    /// long time.
+    /// The batches to process; `nil` after a reload of the settings, because the next batch may take a long time to
+    /// arrive.
     private let work = AsyncStream<Batch?>.makeStream()
 
     init(_ loop: WorkerLoop, cluster: String) throws(KafkaError) {
@@ -39,7 +38,7 @@ final class ConsumerSession: Sendable {
     var configuration: WorkerConfiguration { loop.configuration }
     /// The writer of answers.
     ///
-    /// `nil` if no record is answered.
+    /// `nil` if the worker answers no record.
     var outcomes: OutcomeWriter? {
         configuration.outcomesTopic.map {
             OutcomeWriter(topic: $0, readsObservations: configuration.stage.readsObservations)
@@ -48,7 +47,7 @@ final class ConsumerSession: Sendable {
     var log: Log { loop.log }
     var mustAbort: Bool { core { $0.isAborted } }
 
-    /// Passes an event to the core and performs its commands; from any task.
+    /// Passes an event to the core and performs its commands; callable from any task.
     func core<Answer: Sendable>(_ event: (inout SessionCore) -> Answer) -> Answer {
         let (answer, commands) = state.withLock { core in
             let answer = event(&core)
@@ -60,10 +59,10 @@ final class ConsumerSession: Sendable {
 
     func stop() { core { $0.stop() } }
 
-    /// A reload has brought another stage.
+    /// Reports that a reload has replaced the stage.
     func settingsChanged() { work.continuation.yield(nil) }
 
-    /// Runs until stopped, or until an error ends the consumer, which is returned.
+    /// Runs until stopped, or until an error ends the consumer; returns that error.
     func run() async -> KafkaError? {
         let (delivered, deliveredInput) = AsyncStream<DeliveredBatch>.makeStream()
         let processing = Task { await process(work.stream, into: deliveredInput) }
@@ -77,7 +76,7 @@ final class ConsumerSession: Sendable {
             if error == nil { await commitLast() }
             await discardEverything(processing, settling)
         } else if isStuck {
-            // The process ends: no other session meets these batches.
+            // The process ends, so no other session processes these batches.
             core { $0.abort() }
         } else {
             await processing.value
@@ -88,7 +87,7 @@ final class ConsumerSession: Sendable {
         commitSignal.send()
         await committing.value
         if error == nil { await commitLast() }
-        // A worker that only reconnects comes back at once, and one that has failed perhaps too.
+        // A worker that only reconnects joins again at once, and perhaps one that failed does, too.
         let isLeaving = loop.isOutdated || loop.mustStop && configuration.leavesOnStop
         await consumer.close(isLeaving: error == nil && isLeaving, deadline: configuration.closeDeadline)
         loop.health.notReady(.assigned, "left the group")
@@ -97,8 +96,10 @@ final class ConsumerSession: Sendable {
         return error
     }
 
-    /// The consumer is gone or is replaced: no batch in flight can be committed, and a new one is
-    /// about to read it again, before which the stage has to be done with it.
+    /// Discards all batches when the consumer is closed or replaced.
+    ///
+    /// No batch in flight can be committed, and a new consumer will read the batches again; the stage must first have
+    /// finished with them.
     private func discardEverything(_ tasks: Task<Void, Never>...) async {
         let partitions = core { core in
             core.abort()
@@ -148,7 +149,7 @@ final class ConsumerSession: Sendable {
     }
 }
 
-/// The polling task.
+/// The work of the polling task.
 extension ConsumerSession {
     /// Polls until the end; returns the error that ended the consumer.
     private func poll() async -> KafkaError? {
@@ -185,7 +186,7 @@ extension ConsumerSession {
         try await perform(answers)
     }
 
-    /// The first offsets that the logs hold now; none that no broker tells in time.
+    /// Returns the current first offsets of the logs; empty if no broker answers in time.
     private func firstOffsets(_ partitions: [TopicPartition]) async -> [TopicPartition: Int64] {
         guard !partitions.isEmpty else { return [:] }
         return (try? await consumer.firstOffsets(partitions, deadline: .seconds(2))) ?? [:]
@@ -216,7 +217,7 @@ extension ConsumerSession {
         core { $0.sought(positions) }
     }
 
-    /// Requests the committed offsets until they arrive, while polling continues.
+    /// Requests the committed offsets until they arrive; polling continues during the requests.
     private func load(_ claims: [PartitionClaim]) async {
         var backoff = configuration.backoff
         while !mustAbort {
@@ -237,8 +238,9 @@ extension ConsumerSession {
         loop.faults.dropped(.offsets)
     }
 
-    /// Requests the topics every two seconds while one is missing or the brokers fail: the first
-    /// answer ends the fault, and makes the group notice a topic that has appeared.
+    /// Requests the topics every two seconds while a topic is missing or the brokers fail.
+    ///
+    /// The first answer ends the fault, and makes the group detect a new topic.
     private func watchConnection() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(2))

@@ -2,15 +2,15 @@ import Kafka
 
 /// The cause of a retried failure, in a word; also the label `cause` of the metric.
 package enum FaultCause: String, Sendable, CaseIterable {
-    /// No connection, or it broke.
+    /// There is no connection, or the connection broke.
     case unreachable
-    /// No answer came in time.
+    /// No answer arrived in time.
     case timeout
-    /// Another transaction or member of the group was in the way.
+    /// A conflict with another transaction or another member of the group.
     case contention
-    /// The server answered, and refuses because a right, a table or a topic is missing.
+    /// The server answered, but refuses because a right, a table or a topic is missing.
     case refused
-    /// Too much was asked for at once: no connection free, a full queue.
+    /// The load is too high: no free connection, or a full queue.
     case overloaded
     case other
 }
@@ -18,7 +18,9 @@ package enum FaultCause: String, Sendable, CaseIterable {
 /// An error with a cause.
 package protocol CausedFault: Error {
     var cause: FaultCause { get }
-    /// The dependency that failed; nil if only the step shows it.
+    /// The dependency that failed.
+    ///
+    /// `nil` if only the step determines it.
     var dependency: HealthCondition? { get }
 }
 

@@ -2,7 +2,7 @@ import Kafka
 import Synchronization
 import Telemetry
 
-/// The steps that fail when the infrastructure does; the label `step` of the metric `faults`.
+/// The steps that fail if the infrastructure fails; the label `step` of the metric `faults`.
 enum FaultStep: String, Sendable, CaseIterable {
     /// The check of an idle stage's dependency.
     case probe
@@ -10,36 +10,36 @@ enum FaultStep: String, Sendable, CaseIterable {
     /// The request for the committed offsets of new partitions.
     case offsets
     case connection
-    /// An outbox that reads its database, and one that publishes what it has read.
+    /// The steps of an outbox: reading its database, and publishing the records that it has read.
     case outbox, publish
     case upkeep
-    /// A record that waits alone (`Holds`), while the infrastructure answers.
+    /// A record that waits alone (`Holds`), although the infrastructure answers.
     case held
 
-    /// Whether the worker repeats the step until it is answered or dropped.
+    /// Whether the worker repeats the step until the step is answered or its work is dropped.
     ///
-    /// A connection too: librdkafka tells once that it is lost, and acknowledgements that came
-    /// before it are no answer. A probe asks only a stage that is idle.
+    /// This includes a connection: librdkafka reports its loss once, and earlier acknowledgements are not an answer. A
+    /// probe runs only while the stage is idle.
     fileprivate var isRepeated: Bool { self != .probe }
 
-    /// Whether an answer to the step shows that the dependency answers: most stages ask nobody
-    /// when a batch is acknowledged, and one record that passes says nothing about others.
+    /// Whether an answer to the step proves that the dependency answers.
+    ///
+    /// Most stages send no request when a batch is acknowledged, and one processed record proves nothing about others.
     fileprivate var isEvidence: Bool { self != .acknowledge && self != .held }
 }
 
-/// Faults of the infrastructure: counted each time, logged once per change, shown as readiness and
-/// in the metric of what fails now.
+/// Faults of the infrastructure: each is counted, each change is logged once, and readiness and a metric show the
+/// present faults.
 ///
-/// A fault ends by an answer alone: a call that returned, an acknowledged record, a committed
-/// offset. Work that is dropped is no answer. Any answer of a dependency ends every fault recorded
-/// against it, except for steps that are being repeated at this moment: a dependency that answers
-/// others and refuses one step keeps failing at it.
+/// Only an answer ends a fault: a call that returned, an acknowledged record, a committed offset. Dropped work is not
+/// an answer. Any answer of a dependency ends every fault recorded against it, except faults of steps that are being
+/// repeated now: a dependency may answer other requests but keep failing at one step.
 final class Faults: Sendable {
     private struct Fault {
         let since: ContinuousClock.Instant
         var cause: FaultCause
         var dependency: HealthCondition
-        /// Whether the step is still repeated; false once its work was dropped.
+        /// Whether the step is still being repeated; false after its work was dropped.
         var isRepeated: Bool
     }
 
@@ -51,8 +51,8 @@ final class Faults: Sendable {
     private let outboxes: HealthCondition
 
     /// - Parameters:
-    ///   - dependency: what the stage's own steps depend on.
-    ///   - outboxes: what its outboxes depend on.
+    ///   - dependency: the dependency of the stage's own steps.
+    ///   - outboxes: the dependency of the stage's outboxes.
     init(log: Log, health: Health, metrics: WorkerMetrics, dependency: HealthCondition, outboxes: HealthCondition) {
         self.dependency = dependency
         self.outboxes = outboxes
@@ -62,7 +62,7 @@ final class Faults: Sendable {
         for condition in [.broker, dependency, outboxes] { metrics.show(failing: [], condition) }
     }
 
-    /// Makes one attempt at a step: what it throws is a fault, and its return is the answer.
+    /// Makes one attempt at a step: an error of `call` is a fault, and its return is the answer.
     func attempt<Value>(_ step: FaultStep, _ call: () async throws -> Value) async throws -> Value {
         do {
             let value = try await call()
@@ -74,15 +74,16 @@ final class Faults: Sendable {
         }
     }
 
-    /// Whether the dependency is to blame: not for a call that this worker ended itself, nor for a
-    /// record that was already counted as a fault of publishing.
+    /// Whether an error is a fault of the dependency.
+    ///
+    /// A call that this worker ended itself is not, nor is a record that was already counted as a fault of publishing.
     private static func isFault(_ error: any Error) -> Bool {
         !Task.isCancelled && (error as? KafkaError)?.code != .closed && !(error is UndeliveredRecord)
     }
 
-    /// Counts a fault of a step, and logs the step's first one since it was last answered.
+    /// Counts a fault of a step; logs the step's first fault since its last answer.
     ///
-    /// - Parameter error: its description is logged and shown, and must contain no secret.
+    /// - Parameter error: the error; its description is logged and shown, and must contain no secret.
     func failed(_ step: FaultStep, _ error: any Error) {
         let cause = FaultCause(of: error)
         let dependency = condition(step, error)
@@ -101,20 +102,20 @@ final class Faults: Sendable {
             ["step": .string(step.rawValue), "error": .string(String(describing: error))])
     }
 
-    /// Ends faults by records that the broker has acknowledged, all of them.
+    /// Ends faults if the broker has acknowledged all records of the delivery.
     func answered(_ step: FaultStep, by report: DeliveryReport) {
         if report.isComplete, !report.offsets.isEmpty { answered(step) }
     }
 
-    /// Ends faults by offsets that the group has committed, all of them.
+    /// Ends faults if the group has committed all offsets.
     func answered(_ step: FaultStep, by outcome: CommitOutcome) { if outcome.failures.isEmpty { answered(step) } }
 
-    /// Ends the fault of held records by the verdict on the last one.
+    /// Ends the fault of held records with the verdict on the last one.
     func answered(by verdict: Verdict) { if verdict.heldBy == nil { answered(.held) } }
 
-    /// Marks a step's work as dropped: the fault stays until the dependency answers anything.
+    /// Marks a step's work as dropped: the fault stays until any answer of the dependency.
     ///
-    /// A dependency that this worker asks for its records' sake alone fails no longer.
+    /// If the worker uses a dependency only for records, the dependency no longer counts as failing.
     func dropped(_ step: FaultStep) {
         failing.withLock { failing in
             let dependency = failing[step]?.dependency ?? condition(step)
@@ -125,7 +126,7 @@ final class Faults: Sendable {
         }
     }
 
-    /// The dependencies that are asked at intervals while a fault of theirs is recorded.
+    /// The dependencies that are probed at intervals while a fault of theirs is recorded.
     private static let probed: Set = [HealthCondition.broker, .database]
 
     func isFailing(_ step: FaultStep) -> Bool { failing.withLock { $0[step] != nil } }
@@ -134,7 +135,7 @@ final class Faults: Sendable {
         failing.withLock { $0.values.contains { $0.dependency == dependency } }
     }
 
-    /// Ends the step's fault, and those of its dependency that nothing repeats.
+    /// Ends the step's fault, and the faults of its dependency that no step repeats.
     private func answered(_ step: FaultStep) {
         let dependency = condition(step)
         let ended = failing.withLock { failing in
@@ -152,7 +153,7 @@ final class Faults: Sendable {
         }
     }
 
-    /// Shows what fails of these dependencies; one is ready if nothing does.
+    /// Shows the faults of these dependencies; a dependency without a fault is ready.
     private func show(_ failing: [FaultStep: Fault], _ dependencies: [HealthCondition]) {
         for dependency in Set(dependencies) {
             let causes = failing.values.filter { $0.dependency == dependency }.map(\.cause)
@@ -161,7 +162,7 @@ final class Faults: Sendable {
         }
     }
 
-    /// The health condition that a fault of this step makes false, unless its error names another.
+    /// Returns the health condition that a fault of this step makes false, unless the error names another.
     private func condition(_ step: FaultStep, _ error: (any Error)? = nil) -> HealthCondition {
         if let named = (error as? any CausedFault)?.dependency, health.conditions.contains(named) { return named }
         return switch step {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Wakes one task that waits for another task, or for a while.
+/// A signal that wakes one waiting task.
 ///
-/// A signal sent while no task waits is kept for the next wait; several are one.
+/// A signal that is sent while no task waits is kept for the next wait; several kept signals count as one.
 package final class Signal: Sendable {
     private struct State {
         var isSent = false
@@ -26,7 +26,7 @@ package final class Signal: Sendable {
         waiting?.resume()
     }
 
-    /// Returns at a signal, or when the time is over; for one task at a time.
+    /// Returns at a signal, or after `time`; only one task at a time may wait.
     package func wait(for time: Duration) async {
         let number: Int? = state.withLock { state in
             if state.isSent {
@@ -56,7 +56,7 @@ package final class Signal: Sendable {
         timer.cancel()
     }
 
-    /// The time of one wait is over, whether it has begun or not.
+    /// Ends one wait when its time has passed, even if the wait has not begun.
     private func end(_ number: Int) {
         let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
             guard state.number == number else { return nil }

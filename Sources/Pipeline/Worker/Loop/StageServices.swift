@@ -1,10 +1,10 @@
 import Kafka
 import Telemetry
 
-/// Empties a stage's outbox as an upkeep of the stage.
+/// An upkeep that empties a stage's outbox.
 ///
-/// It writes with a producer of its own, in which a record that fails lets none behind it pass:
-/// what is written again is always a continuation of what was.
+/// The outbox has its own producer, in which no record overtakes a failed record: the records written again continue
+/// those that were written.
 private struct OutboxUpkeep: Upkeep {
     private let outbox: any Outbox
     private let deliverer: Deliverer?
@@ -34,7 +34,7 @@ private struct OutboxUpkeep: Upkeep {
 
     func work() async throws {
         try await outbox.empty { try await deliver($0) }
-        // Another copy has written the records that could not be written here.
+        // Another copy has written the records that this copy failed to write.
         faults.dropped(.publish)
     }
 
@@ -56,9 +56,9 @@ private struct OutboxUpkeep: Upkeep {
     }
 }
 
-/// The stage's outboxes and its upkeep, which get their occasions for as long as the worker runs.
+/// The stage's outboxes and its upkeep, which run as long as the worker.
 extension WorkerLoop {
-    /// Starts them, without outboxes that cannot start because the worker is stopping.
+    /// Starts the services, except outboxes that cannot start because the worker is stopping.
     func startServices() async -> [Task<Void, Never>] {
         var tasks: [Task<Void, Never>] = []
         for outbox in stage.outboxes {
@@ -70,7 +70,7 @@ extension WorkerLoop {
         return tasks
     }
 
-    /// Runs until the worker is to pause; a cancellation ends it at once.
+    /// Runs until the worker must pause; a cancellation ends the run at once.
     private func run(_ upkeep: any Upkeep, _ step: FaultStep) async {
         var backoff = configuration.backoff
         while !mustPause, !Task.isCancelled {

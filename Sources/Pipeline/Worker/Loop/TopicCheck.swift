@@ -3,7 +3,7 @@ import Records
 import Settings
 import Telemetry
 
-/// Checks that topics exist and accept records of the size that the pipeline needs.
+/// A check that topics exist and accept records of the required size.
 struct TopicCheck: Sendable {
     /// A problem of a topic.
     enum Finding: Equatable, Sendable {
@@ -21,7 +21,7 @@ struct TopicCheck: Sendable {
         needs = topics.map(configuration.need)
     }
 
-    /// The missing output topics; the consumer reports missing input topics.
+    /// Returns the missing output topics; the consumer reports missing input topics.
     func missing(in metadata: ClusterMetadata) -> [Finding] {
         let present = Set(metadata.topics.filter { $0.error == nil }.map(\.name))
         return needs.map(\.topic).filter { !present.contains($0) && !inputTopics.contains($0) }.map {
@@ -29,7 +29,7 @@ struct TopicCheck: Sendable {
         }
     }
 
-    /// - Parameter limits: the topics' `max.message.bytes`.
+    /// - Parameter limits: the value of `max.message.bytes` of each topic.
     func tooSmall(_ limits: [String: Int]) -> [Finding] {
         needs.compactMap { need in
             guard let bytes = limits[need.topic], bytes < need.recordBytesMin else { return nil }
@@ -41,14 +41,13 @@ struct TopicCheck: Sendable {
 extension WorkerLoop {
     /// Checks that all topics exist, then their size limits; reports each problem once.
     ///
-    /// The limits, and the partition count of the dead-letter topic, are read again at intervals
-    /// and after a record was refused for its size, so that a failed request is repeated and a
-    /// limit lowered later is reported too.
+    /// The limits, and the partition count of the dead-letter topic, are read again at intervals and after a record
+    /// was refused for its size. A failed request is thus repeated, and a limit that is lowered later is reported too.
     ///
-    /// It requests all topics at once, because a request for a single one may create it.
+    /// The function requests all topics at once, because a request for a single topic may create it.
     func checkTopics() async {
         let check = TopicCheck(configuration)
-        // The producer's properties of the connection fit any client.
+        // The producer's connection properties are valid for any client.
         let made = await makingClient { try KafkaAdmin(configuration: configuration.producerProperties) }
         guard let admin = made else { return }
         limits.setSource {
@@ -79,7 +78,7 @@ extension WorkerLoop {
 
     private static let limitsInterval = Duration.seconds(60)
 
-    /// Short, because a record may be waiting for the answer.
+    /// The deadline is short, because a record may be waiting for the answer.
     private static let limitsDeadline = Duration.seconds(5)
 
     private func readLimits(_ check: TopicCheck, _ admin: KafkaAdmin) async {
@@ -95,7 +94,7 @@ extension WorkerLoop {
         }
     }
 
-    /// Reports a topic that is missing or hidden: brokers answer alike for both.
+    /// Reports a topic that is missing or hidden, for which brokers give the same answer.
     static func reportMissing(_ topic: String, _ log: Log) {
         log.warning("topic missing or not authorized, waiting for it", ["kafka.topic": .string(topic)])
     }
@@ -109,7 +108,7 @@ extension WorkerLoop {
             ])
     }
 
-    /// Reports the findings that the round before did not have.
+    /// Reports the findings that are new since the previous check.
     private func reportNew(_ findings: [TopicCheck.Finding], _ reported: inout [TopicCheck.Finding]) {
         for finding in findings where !reported.contains(finding) { report(finding) }
         reported = findings
@@ -130,7 +129,7 @@ extension WorkerLoop {
 }
 
 extension KafkaCheck {
-    /// Checks the brokers with the stage's credentials, topics and group.
+    /// Tests the connection to the brokers with the stage's credentials, topics and group.
     static func findings(_ settings: SettingsValues, _ stage: StageDescription) async -> [ConnectionFinding] {
         let configuration = WorkerConfiguration(settings, stage)
         return await findings(

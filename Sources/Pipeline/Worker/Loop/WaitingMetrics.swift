@@ -1,7 +1,7 @@
 import Platform
 import Telemetry
 
-/// The metrics of waiting records (number and age), and the ages of records when settled.
+/// The metrics of waiting records (number and age), and of the ages of settled records.
 struct WaitingMetrics: Sendable {
     private let lag: Gauge
     private let lagSeconds: Gauge
@@ -34,8 +34,8 @@ struct WaitingMetrics: Sendable {
     /// Sets the gauges.
     ///
     /// - Parameters:
-    ///   - now: UNIX milliseconds, for the time since a record was written.
-    ///   - instant: the same moment on the monotonic clock, for the time since it was read.
+    ///   - now: the time in UNIX milliseconds, for the time since a record was written.
+    ///   - instant: the same time on the monotonic clock, for the time since the record was read.
     func show(_ waiting: WaitingRecords, now: Int64, instant: ContinuousClock.Instant) {
         lag.set(waiting.records)
         let oldest = waiting.oldest.map { WallClock.age(of: $0, at: now) } ?? 0
@@ -45,7 +45,7 @@ struct WaitingMetrics: Sendable {
 
     /// Adds the ages of settled records, in seconds.
     ///
-    /// - Parameter bodySeconds: of those records with which a body's way through the stages ends.
+    /// - Parameter bodySeconds: the ages of the records after which no further stage processes the body.
     func settled(recordSeconds: [Double], bodySeconds: [Double]) {
         recordAge.observe(all: recordSeconds)
         bodyAge.observe(all: bodySeconds)

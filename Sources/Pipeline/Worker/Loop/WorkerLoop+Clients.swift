@@ -1,26 +1,26 @@
 import Kafka
 
-/// The making of a worker's clients to Kafka.
+/// The creation of a worker's Kafka clients.
 ///
-/// Each is made of the certificates and keys in the files at that moment. Files are replaced one
-/// after the other, and between the two no client can be made.
+/// Each client is created with the current certificates and keys in the files. Files are replaced one after the other;
+/// between two replacements no client can be created.
 extension WorkerLoop {
-    /// The longest wait before another attempt.
+    /// Maximum wait before another attempt.
     private static let retryDelayMax = Duration.seconds(2)
 
-    /// Throws if no consumer can be made of the configured properties.
+    /// Throws if no consumer can be created with the configured properties.
     ///
-    /// The loop's own producer has already shown this for the producer's properties. Unusable
-    /// properties at the start are somebody's mistake and end the worker. Later on, the same
-    /// properties have worked before.
+    /// The creation of the loop's own producer has already checked the producer's properties. Invalid properties at
+    /// the start are an operator's mistake and end the worker. After the start, the same properties have worked
+    /// before.
     func checkConsumerProperties() throws(KafkaError) {
         let consumer = try KafkaConsumer(configuration: configuration.consumerProperties)
         Task { [configuration] in await consumer.close(deadline: configuration.closeDeadline) }
     }
 
-    /// Makes a client, repeating the attempt until it succeeds; no broker has answered by then.
+    /// Creates a client, with retries until an attempt succeeds; success does not mean that a broker has answered.
     ///
-    /// - Returns: nil when the worker is to stop before, or the task is cancelled.
+    /// - Returns: the client; `nil` if the worker must stop first, or the task is cancelled.
     func makingClient<Client>(_ make: () throws -> Client) async -> Client? {
         await repeating {
             do { return try make() } catch {
@@ -30,8 +30,9 @@ extension WorkerLoop {
         }
     }
 
-    /// Repeats an attempt until it succeeds; nil when the worker is to stop before, or the task is
-    /// cancelled.
+    /// Repeats an attempt until it succeeds.
+    ///
+    /// `nil` if the worker must stop first, or the task is cancelled.
     func repeating<Result>(_ attempt: () async throws -> Result) async -> Result? {
         var backoff = configuration.backoff
         while !mustStop, !Task.isCancelled {
@@ -43,7 +44,7 @@ extension WorkerLoop {
         return nil
     }
 
-    /// Recreates the producer; nothing may be in flight.
+    /// Recreates the producer; no record may be in flight.
     func renewDeliverer() async {
         guard let made = await makingClient({ try deliverer.madeAnew() }) else { return }
         await deliverer.replace(by: made)

@@ -2,18 +2,17 @@ import Kafka
 import Synchronization
 import Telemetry
 
-/// The work of a worker besides its records.
+/// The work of a worker beside its records.
 extension WorkerLoop {
-    /// Time between two probes of a stage that nothing else asks.
+    /// Time between two probes of an idle stage.
     private static let probeInterval = Duration.seconds(2)
 
-    /// Probes the stage's database while no record does, so that readiness shows an outage before
-    /// the next record meets it.
+    /// Probes the stage's database while no record uses it, so that readiness shows an outage before the next record.
     func probeWhileIdle() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.probeInterval)
             let last = lastAnswer.withLock { $0 }
-            // Records that are retried ask the same question by themselves.
+            // While records fail, their own retries test the dependency.
             guard !Task.isCancelled, ContinuousClock.now - last >= Self.probeInterval,
                 !hasBatches || Self.kindsOfBatches.allSatisfy({ !faults.isFailing($0) })
             else { continue }
@@ -25,15 +24,15 @@ extension WorkerLoop {
     private static let kindsOfBatches: [FaultStep] = [.process, .acknowledge, .deliver]
 }
 
-/// The behaviour of a program that has become too old for its stage's database.
+/// The behaviour of a program that is too old for its stage's database.
 extension WorkerLoop {
-    /// Whether it keeps out of the group, because others can do its work and it cannot.
+    /// Whether the worker stays out of the group, because it cannot process records and newer workers can.
     var isOutdated: Bool { outdatedBy.withLock { $0 != nil } }
 
-    /// Whether nothing is to be begun: the worker is to stop, or is outdated.
+    /// Whether the worker must start nothing new, because it must stop or is outdated.
     var mustRest: Bool { mustStop || isOutdated }
 
-    /// Leaves the group where the error shows that the program is too old.
+    /// Leaves the group if the error shows that the program is too old.
     func checkOutdated(by error: any Error) async {
         guard !isOutdated, await stage.isOutdated(by: error) else { return }
         let isNew = outdatedBy.withLock { outdatedBy in
@@ -47,7 +46,7 @@ extension WorkerLoop {
         leaveGroup()
     }
 
-    /// Keeps out of the group, and not ready, while the program is too old.
+    /// Stays out of the group, and not ready, while the program is too old.
     func restWhileOutdated() async {
         while !mustStop, let error = outdatedBy.withLock({ $0 }) {
             health.progressed()

@@ -3,11 +3,11 @@ import Records
 import Synchronization
 package import Telemetry
 
-/// The one loop of all workers: poll, process, deliver, await, commit.
+/// The loop of all workers: poll, process, deliver, await, commit.
 ///
-/// An offset is committed only after every output of every record below it is acknowledged. Faults
-/// of the infrastructure are waited out, with the partitions paused, readiness false and the group
-/// membership kept; only a record's own fault makes a dead letter.
+/// An offset is committed only after every output of every record below it is acknowledged. During faults of the
+/// infrastructure the loop waits, with the partitions paused, readiness false and the group membership kept; only a
+/// record's own fault causes a dead letter.
 package final class WorkerLoop: Sendable {
     let configuration: WorkerConfiguration
     let health: Health
@@ -17,28 +17,30 @@ package final class WorkerLoop: Sendable {
     let time = TimeAccount()
     let deliverer: Deliverer
     private let active: Mutex<ActiveStage>
-    /// The stage of a reload that has not processed a batch yet.
+    /// The stage of a reload before its first batch.
     private let nextStage = Mutex<ActiveStage?>(nil)
     private let isStopping = Atomic(false)
-    /// Whether the clients are to be recreated with replaced certificates.
+    /// Whether the clients must be recreated with replaced certificates.
     private let isRenewing = Atomic(false)
     private let session = Mutex<ConsumerSession?>(nil)
     let limits: OutputLimits
-    /// Sent when a broker has refused a record for its size.
+    /// The signal that a broker has refused a record for its size.
     let limitsSignal = Signal()
-    /// The number of partitions of the dead-letter topic: nil until the brokers have answered, 0 if
-    /// they know no such topic, and then the producer's partitioner decides.
-    let letterPartitions = Mutex<Int?>(nil)
-    /// The error that showed the program to be too old.
+    /// Number of partitions of the dead-letter topic.
     ///
-    /// `nil` while the program is not too old.
+    /// `nil` until the brokers have answered; 0 if they do not know the topic, so that the producer's partitioner
+    /// decides.
+    let letterPartitions = Mutex<Int?>(nil)
+    /// The error that proved the program to be too old.
+    ///
+    /// `nil` unless the program is too old.
     let outdatedBy = Mutex<(any Error)?>(nil)
     /// Instant of the stage's last answer.
     let lastAnswer = Mutex(ContinuousClock.now)
 
-    /// Makes the producer; no connection is waited for.
+    /// Creates the producer without waiting for a connection.
     ///
-    /// - Parameter limits: those that the stage looks at too; nil if it looks at none.
+    /// - Parameter limits: the limits that the stage also checks; `nil` if it checks none.
     package init(
         _ active: ActiveStage, configuration: WorkerConfiguration, limits: OutputLimits? = nil, health: Health,
         metrics: MetricsRegistry, log: Log
@@ -63,7 +65,7 @@ package final class WorkerLoop: Sendable {
     /// Runs until `stop()`, then finishes the batches in flight within the budget and leaves the
     /// group.
     ///
-    /// Throws only for properties that librdkafka does not accept, before anything is waited for.
+    /// Throws only for properties that librdkafka does not accept, before the first wait.
     package func run() async throws(KafkaError) {
         try checkConsumerProperties()
         await time.measure(.retry) { await waitForStage() }
@@ -90,7 +92,7 @@ package final class WorkerLoop: Sendable {
         await deliverer.close(deadline: configuration.closeDeadline)
     }
 
-    /// Runs one consumer after the other, until the worker is to stop or has become outdated.
+    /// Runs one consumer after the other, until the worker must stop or has become outdated.
     private func runSessions(_ cluster: String) async {
         var backoff = configuration.backoff
         while !mustPause {
@@ -104,7 +106,7 @@ package final class WorkerLoop: Sendable {
             if let error, !mustPause {
                 faults.failed(.connection, error)
                 if ContinuousClock.now - start > configuration.backoff.delayMax {
-                    // It has worked in between: this is another fault, not the same one again.
+                    // The consumer has worked since the last error, so this is a new fault.
                     backoff.reset()
                 }
                 try? await Task.sleep(for: backoff.nextDelay())
@@ -112,40 +114,38 @@ package final class WorkerLoop: Sendable {
         }
     }
 
-    /// Ends `run()` in good order.
+    /// Ends `run()` in an orderly way.
     ///
-    /// Any thread may call this, also more than once.
+    /// Any thread may call this, also repeatedly.
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         session.withLock { $0 }?.stop()
     }
 
-    /// Recreates every client to Kafka with the present certificates, after batches in flight are
-    /// finished and committed.
+    /// Recreates every Kafka client with the current certificates, after batches in flight are finished and committed.
     ///
-    /// A static member (`kafka.instance_id`) keeps its membership and its partitions, another one
-    /// leaves and joins again. From any thread.
+    /// A static member (`kafka.instance_id`) keeps its membership and its partitions; any other member leaves and
+    /// joins again. Any thread may call this.
     func renewClients() {
         isRenewing.store(true, ordering: .releasing)
         session.withLock { $0 }?.stop()
     }
 
-    /// Whether sessions and outboxes are to end: for good, for a while, or to reconnect.
+    /// Whether sessions and outboxes must end: permanently, temporarily, or to reconnect.
     var mustPause: Bool { mustRest || isRenewing.load(ordering: .acquiring) }
 
-    /// Ends the present consumer, and with it the membership in the group.
+    /// Ends the current consumer, and with it the membership in the group.
     func leaveGroup() { session.withLock { $0 }?.core { $0.giveUp() } }
 
-    /// The stage in use; another one after a reload.
+    /// The current stage, which a reload replaces.
     package var stage: any Stage { active.withLock { $0.stage } }
 
     func deadLetters(of cluster: String) -> any DeadLetterWriting { active.withLock { $0.deadLetters }(cluster) }
 
-    /// Processes records by another stage from the next batch on, with the breaker of its settings.
+    /// Replaces the stage, and the breaker of its settings, from the next batch on.
     ///
-    /// Batches of the former stage are delivered and committed, but `acknowledged` and `abandoned`
-    /// are called on the new one: only a stage that does not remember batches may be replaced. From
-    /// any thread.
+    /// Batches of the former stage are delivered and committed, but `acknowledged` and `abandoned` are called on the
+    /// new stage: only a stage that keeps no state about batches may be replaced. Any thread may call this.
     package func reload(_ next: ActiveStage) {
         nextStage.withLock { $0 = next }
         session.withLock { $0 }?.settingsChanged()
@@ -153,7 +153,7 @@ package final class WorkerLoop: Sendable {
 
     /// Applies the result of a reload.
     ///
-    /// `nil` without one. The processing task calls this between two batches.
+    /// `nil` without a reload. The processing task calls this between two batches.
     func applyReload() -> ActiveStage? {
         let taken = nextStage.withLock { next in
             defer { next = nil }
@@ -163,8 +163,9 @@ package final class WorkerLoop: Sendable {
         return taken
     }
 
-    /// The breaker with which a session begins, and as the one before has left it; nil for stages
-    /// that need none.
+    /// The breaker for the start of a session, in the state in which the previous session left it.
+    ///
+    /// `nil` for stages without a breaker.
     var breaker: Breaker? {
         get { active.withLock { $0.breaker } }
         set { active.withLock { $0.breaker = newValue } }
@@ -174,12 +175,14 @@ package final class WorkerLoop: Sendable {
 
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
-    /// The stage's database may come later than the worker: it is waited for.
+    /// Waits for the stage's database, which may start later than the worker.
     private func waitForStage() async {
         _ = await repeating { try await faults.attempt(.probe) { try await stage.probe() } }
     }
 
-    /// The brokers may come later too; nil when the worker is to stop before.
+    /// Waits for the brokers, which may start later than the worker.
+    ///
+    /// `nil` if the worker must stop first.
     private func waitForCluster() async -> String? {
         var admin: KafkaAdmin?
         var found: String?
@@ -200,13 +203,13 @@ package final class WorkerLoop: Sendable {
     }
 }
 
-/// The stage in use with its dead letters and breaker: all that a reload of the settings replaces.
+/// A stage in use with its dead letters and breaker, which a reload of the settings replaces together.
 package struct ActiveStage: Sendable {
     let stage: any Stage
-    /// Makes the letters of a cluster, by the ID that its brokers give.
+    /// A function that makes a cluster's dead-letter writer from the ID that the brokers report.
     let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
-    /// The breaker, with what it has seen so far.
+    /// The breaker with its present state.
     ///
-    /// `nil` for stages that need none.
+    /// `nil` for stages without a breaker.
     var breaker: Breaker?
 }

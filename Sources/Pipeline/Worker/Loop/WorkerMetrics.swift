@@ -18,17 +18,18 @@ final class WorkerMetrics: Sendable {
     let waiting: WaitingMetrics
     let unaccounted: MetricFamily<Gauge>
     let breaker: MetricFamily<Gauge>
-    /// Kept apart from their family, because they are counted record by record.
+    /// The counters of the dispositions, stored separately because each record increments one.
     private let byDisposition: [Disposition: Counter]
 
-    /// - Parameter dispositions: those of the stage.
+    /// - Parameter dispositions: the dispositions of the stage.
     init(_ registry: MetricsRegistry, _ dispositions: [Disposition]) {
         records = registry.counter("records", "Records settled, by disposition.", labels: ["disposition"])
         outputs = registry.counter("output_records", "Records written and acknowledged.")
         outboxRecords = registry.counter("outbox_records", "Records that an outbox wrote and the broker acknowledged.")
         deadLetters = registry.counter(
             "dead_letters", "Records dead-lettered, by reason and its class.", labels: ["reason", "class"])
-        // A counter that begins at 1 has not risen: an alert would miss the first of its kind.
+        // The counters start at 0: a counter that starts at 1 has not risen, so an alert would miss the first record
+        // of its kind.
         for reason in RefusalReason.allCases {
             deadLetters[reason.rawValue, reason.deadLetterClass.rawValue].increment(by: 0)
         }
@@ -54,7 +55,7 @@ final class WorkerMetrics: Sendable {
         byDisposition = Dictionary(uniqueKeysWithValues: dispositions.map { [records] in ($0, records[$0.name]) })
     }
 
-    /// Shows which causes of failure a dependency has now.
+    /// Shows the current causes of a dependency's failures.
     func show(failing causes: Set<FaultCause>, _ dependency: HealthCondition) {
         for cause in FaultCause.allCases {
             failing[dependency.name, cause.rawValue].set(causes.contains(cause) ? 1 : 0)

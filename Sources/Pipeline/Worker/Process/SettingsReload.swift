@@ -5,26 +5,24 @@ import Settings
 import Synchronization
 import Telemetry
 
-/// Reads the settings again while the worker runs, and gives the loop a stage with those that may
-/// change.
+/// A reload of the settings while the worker runs; it gives the loop a stage with the settings that may change.
 ///
-/// All or nothing: where they are invalid the problems are logged and the former ones stay in
+/// A reload is all or nothing: if the settings are invalid, the problems are logged and the former settings stay in
 /// force.
 final class SettingsReload: Sendable {
     private struct State {
-        /// The settings in force: those that may change as last applied, all others as at the
-        /// start.
+        /// The settings in force: reloadable settings as last applied, all others as at the start.
         var settings: SettingsValues
         /// The problems of the last attempt; empty if it was applied.
         var problems: [String] = []
-        /// Settings that were read and are not in force.
+        /// Names of changed settings that take effect only after a restart.
         var needingRestart: [String] = []
     }
 
     private let program: WorkerProgram
     private let source: SettingsSource
     private let loop: WorkerLoop
-    /// The parts that the stage was built from at the start.
+    /// The parts from which the stage was built at the start.
     private let parts: WorkerProgram.Parts
     private let results: MetricFamily<Counter>
     private let refused: MetricFamily<Gauge>
@@ -45,33 +43,33 @@ final class SettingsReload: Sendable {
         restart = parts.metrics.gauge("settings_restart_needed_state", "1 while settings changed that need a restart.")
     }
 
-    /// The files that the settings in force were read from, the roots that they name among them.
+    /// The files of the settings in force, including the root certificates that they name.
     var files: [String] {
         let settings = state.withLock { $0.settings }
         return source.files + program.files(settings) + KafkaSecrets.files(settings.kafkaProperties)
     }
 
-    /// Whether the last attempt found something wrong, which may be mended at any moment.
+    /// Whether the last attempt found a problem, which may be corrected at any time.
     var isRefused: Bool { state.withLock { !$0.problems.isEmpty } }
 
-    /// Reads everything again; for one task at a time.
+    /// Reads all settings again; only one task at a time may call this.
     ///
-    /// - Parameter isAsked: an operator asked for it, so that the problems are logged even where
-    ///   they are the same as before.
+    /// - Parameter isAsked: whether an operator requested the reload, so that the problems are logged even if they are
+    ///   unchanged.
     func attempt(isAsked: Bool) async {
         do throws(SettingsError) {
             let read = try source.read()
             let former = state.withLock { $0.settings }
             let settings = former.taking(program.reloadable + former.secretsOfFiles, from: read).taking(
                 kafkaProperties: KafkaIdentity.names, from: read)
-            // A secret is applied once a log-in by it has worked.
+            // A secret is applied once a login with it has worked.
             try await loop.stage.signIn()
             try await follow(settings.clientProperties(program.stage))
             if !program.reloadable.isEmpty { try apply(settings) }
             report(settings.names(differingFrom: former), settings.names(differingFrom: read))
             state.withLock { $0.settings = settings }
         } catch {
-            // Nobody waits for an answer once the worker ends.
+            // No caller waits for an answer when the worker ends.
             guard !Task.isCancelled else { return }
             refuse(error.problems.map(\.description), isAsked: isAsked)
         }
@@ -125,10 +123,10 @@ extension LogValue {
     fileprivate static func strings(_ texts: [String]) -> LogValue { .array(texts.map { .string($0) }) }
 }
 
-/// Reloads the settings at SIGHUP, and when the contents of a file have changed.
+/// A watch that reloads the settings at SIGHUP, and when the contents of a file have changed.
 ///
-/// Files are compared by what they hold, at an interval: that notices a file that was replaced,
-/// a symlink with a new target (as a Kubernetes volume has them) and a file system without events.
+/// Files are compared by their contents, at an interval. This detects a replaced file, a symlink with a new target (as
+/// in a Kubernetes volume), and changes on a file system without events.
 final class SettingsWatch: Sendable {
     private typealias Contents = [String: SHA256Digest?]
 
@@ -136,10 +134,10 @@ final class SettingsWatch: Sendable {
     private let interval: Duration
     private let signal = Signal()
     private let isAsked = Atomic(false)
-    /// The contents that the present settings were read from.
+    /// The contents from which the present settings were read.
     private let known: Mutex<Contents>
 
-    /// Watches for changes to the files' contents, from those at this moment on.
+    /// Makes a watch for changes to the files' contents, compared with their contents now.
     init(_ reload: SettingsReload, interval: Duration) {
         self.reload = reload
         self.interval = interval
@@ -161,7 +159,7 @@ final class SettingsWatch: Sendable {
             await signal.wait(for: interval)
             let isAsked = isAsked.exchange(false, ordering: .acquiringAndReleasing)
             let now = Self.contents(of: reload.files)
-            // A file that is still being written is left alone until it stays as it is.
+            // A file that is still being written is ignored until its contents stay the same.
             let isChanged = now == last && now != known.withLock { $0 }
             last = now
             guard isAsked || isChanged || reload.isRefused else { continue }

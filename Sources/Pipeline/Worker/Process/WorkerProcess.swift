@@ -25,19 +25,19 @@ package enum WorkerProcess {
         }
     }
 
-    /// Everything that only the whole of the settings shows to be wrong.
+    /// The problems that only the combination of all settings shows.
     package static func problems(_ program: WorkerProgram, _ settings: SettingsValues) -> [SettingProblem] {
         WorkerSettings.problems(settings) + program.problems(settings)
     }
 
-    /// Tries Kafka and the servers of the stage, for `--check --connect`.
+    /// Tests the connections to Kafka and to the stage's servers, for `--check --connect`.
     package static func findings(_ program: WorkerProgram, _ settings: SettingsValues) async -> [ConnectionFinding] {
         await KafkaCheck.findings(settings, program.stage) + program.connections(settings)
     }
 
     /// Runs a worker with these settings until SIGTERM or SIGINT.
     ///
-    /// - Parameter ended: the worker stops when it returns; nil for a worker without an end.
+    /// - Parameter ended: a function whose return stops the worker; `nil` for a worker without an end.
     package static func run(
         _ program: WorkerProgram, _ settings: SettingsValues, _ source: SettingsSource,
         until ended: (@Sendable () async -> Void)? = nil
@@ -78,42 +78,40 @@ package enum WorkerProcess {
     }
 }
 
-/// Signals as calls, instead of an end at once.
+/// Signal handlers that call functions, instead of ending the process.
 final class ProcessSignals {
     private let sources: [any DispatchSourceSignal]
 
     /// - Parameters:
-    ///   - stop: called at each SIGTERM and SIGINT, on a thread of Dispatch's.
-    ///   - reload: called at each SIGHUP, likewise.
+    ///   - stop: called at each SIGTERM and SIGINT, on a thread of Dispatch.
+    ///   - reload: called at each SIGHUP, on a thread of Dispatch.
     init(stop: @escaping @Sendable () -> Void, reload: @escaping @Sendable () -> Void) {
         sources = [(SIGTERM, stop), (SIGINT, stop), (SIGHUP, reload)].map { number, call in
-            // Dispatch sees a signal only when it does not end the process by default.
+            // Dispatch receives a signal only if its default action is disabled.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler(handler: call)
             source.resume()
             return source
         }
-        // A peer that closes its connection is an error of that write, never of the process.
+        // A peer that closes its connection causes an error of that write, and must not end the process.
         signal(SIGPIPE, SIG_IGN)
     }
 
     func cancel() { for source in sources { source.cancel() } }
 }
 
-/// Exits the process where its orderly shutdown exceeds its time.
+/// A limit that exits the process if its orderly shutdown takes too long.
 ///
-/// A broker or a database that keeps its connections and answers nothing would hold the end up for
-/// the sum of all deadlines. Nothing is lost by it: what is not committed is read again, as after
-/// any other end.
+/// A broker or a database that keeps its connections but never answers would delay the exit by the sum of all
+/// deadlines. The exit loses nothing: uncommitted records are read again, as after any other end.
 enum ShutdownLimit {
-    /// Time for leaving the group and closing the clients, beyond the time for what is in work.
+    /// Time for leaving the group and closing the clients, in addition to the time for batches in flight.
     ///
-    /// The whole shutdown ends within the 30 s that Kubernetes gives, if the budget is the usual
-    /// one.
+    /// With the default budget, the whole shutdown ends within the 30 s that Kubernetes allows.
     private static let closing = Duration.seconds(8)
 
-    /// Begins to count the time.
+    /// Starts the time limit.
     ///
     /// Any thread may call this, also more than once.
     static func begin(budget: Duration, _ log: Log) {

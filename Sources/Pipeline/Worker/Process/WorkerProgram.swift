@@ -5,7 +5,7 @@ package import Records
 package import Settings
 package import Telemetry
 
-/// The parts of a worker that are its stage's own.
+/// The parts of a worker that are specific to its stage.
 package struct WorkerProgram: Sendable {
     /// The common parts that a stage is built from.
     package struct Parts: Sendable {
@@ -14,42 +14,50 @@ package struct WorkerProgram: Sendable {
         package let log: Log
         /// Maximum sizes of the stage's outputs, by the topics' configurations.
         package let limits: OutputLimits
-        /// The stage that the new one replaces at a reload; nil at the start.
+        /// The previous stage at a reload.
+        ///
+        /// `nil` at the start.
         package internal(set) var predecessor: (any Stage)?
     }
 
     package let stage: StageDescription
-    /// The executable's purpose in a sentence.
+    /// The executable's purpose in one sentence.
     package let summary: String
     /// The stage's own settings.
     package let declarations: [SettingDeclaration]
-    /// Settings of another executable's section that this one reads too.
+    /// Settings from another executable's section that this executable also reads.
     package let borrowed: [SettingDeclaration]
     /// The sections of a JSON file that belong to other executables.
     package let otherSections: Set<String>
-    /// The settings that decide what is refused; `dlq.config.sha256` is made of them.
+    /// The settings that determine refusals; `dlq.config.sha256` is their hash.
     package let decisive: [SettingDeclaration]
     /// The settings that a reload applies.
     ///
-    /// The stage is then made again, so that only a stage that does not remember batches has any.
+    /// A reload recreates the stage, so only a stage that keeps no state about batches has such settings.
     package let reloadable: [SettingDeclaration]
-    /// The files that these settings name, a change of which is a change of the settings.
+    /// The files that these settings name; a changed file counts as a change of the settings.
     package let files: @Sendable (SettingsValues) -> [String]
-    /// The dependency beside the broker that readiness needs, such as a database; nil for none.
+    /// The dependency, such as a database, that readiness requires beside the broker.
     ///
-    /// It does not hold while a step of the stage fails.
+    /// `nil` for none.
+    ///
+    /// The condition fails while a step of the stage fails.
     package let dependency: HealthCondition?
-    /// The condition that does not hold while an outbox of the stage fails; nil for the dependency.
-    package let outboxDependency: HealthCondition?
-    /// Tries the servers beside the brokers, for `--check --connect`.
-    package let connections: @Sendable (SettingsValues) async -> [ConnectionFinding]
-    /// The bounds of the stage's breaker against wrong settings; nil for a stage without one.
+    /// The condition that fails while an outbox of the stage fails.
     ///
-    /// The verdicts of a stage with a breaker carry evidence.
+    /// `nil` for the same condition as `dependency`.
+    package let outboxDependency: HealthCondition?
+    /// Tests the connections to the servers other than the brokers, for `--check --connect`.
+    package let connections: @Sendable (SettingsValues) async -> [ConnectionFinding]
+    /// The limits of the stage's breaker against wrong settings.
+    ///
+    /// `nil` for a stage without a breaker.
+    ///
+    /// The verdicts of a stage with a breaker contain evidence.
     package let breaker: (@Sendable (SettingsValues) -> Breaker.Bounds)?
-    /// Problems that only several settings together show, beside those that all workers check.
+    /// Problems that only several settings together show, in addition to the checks of all workers.
     package let problems: @Sendable (SettingsValues) -> [SettingProblem]
-    /// Builds the stage; waits for nothing.
+    /// Builds the stage without waiting for anything.
     ///
     /// A `SettingsError` ends the process at its start with its problems.
     package let make: @Sendable (Parts) throws(SettingsError) -> any Stage
@@ -90,7 +98,7 @@ package struct WorkerProgram: Sendable {
 }
 
 extension WorkerProgram {
-    /// The stage of these settings, with its dead letters and its breaker.
+    /// Returns the stage of these settings, with its dead letters and its breaker.
     func activeStage(_ parts: Parts) throws(SettingsError) -> ActiveStage {
         ActiveStage(
             stage: try make(parts), deadLetters: deadLetters(parts.settings),
@@ -106,7 +114,7 @@ extension WorkerProgram {
         return SHA256.digest(Array(text.utf8))
     }
 
-    /// The letters of this worker, once the cluster's ID is known.
+    /// Returns a function that makes this worker's dead-letter writer from the cluster's ID.
     private func deadLetters(_ settings: SettingsValues) -> @Sendable (_ cluster: String) -> any DeadLetterWriting {
         let decisive = settings.canonicalText(of: decisive)
         let configuration = SHA256.digest(Array(decisive.utf8))

@@ -5,9 +5,9 @@ import Release
 package import Settings
 package import Telemetry
 
-/// A worker, built and not yet running: its loop, and the server of its health and metrics.
+/// A worker before its start: its loop, and the server of its health and metrics.
 ///
-/// `main` and the tests run the same service.
+/// The function `main` and the tests run the same service.
 package final class WorkerService: Sendable {
     package let health: Health
     package let metrics: MetricsRegistry
@@ -15,17 +15,15 @@ package final class WorkerService: Sendable {
     package let loop: WorkerLoop
     let log: Log
     private let watch: SettingsWatch
-    /// A known reason why the settings of Kafka cannot work.
+    /// A known reason why the Kafka settings cannot work.
     private let warning: String?
 
-    /// Begins to listen for health and metrics; opens no other connection.
+    /// Starts listening for health and metrics requests; opens no other connection.
     ///
     /// - Parameters:
-    ///   - source: what the settings were read from, to be read again at a reload.
-    ///   - handler: gets the log.
-    ///
-    /// Throws `SettingsError`, `KafkaError` for properties that librdkafka does not accept, and
-    /// `HTTPServerError`.
+    ///   - source: the source of the settings, which a reload reads again.
+    ///   - handler: the receiver of the log.
+    /// - Throws: `SettingsError`; `KafkaError` for properties that librdkafka does not accept; `HTTPServerError`.
     package init(
         _ program: WorkerProgram, _ settings: SettingsValues, _ source: SettingsSource, log handler: any LogHandler
     ) throws {

@@ -2,19 +2,19 @@ import Kafka
 import Settings
 import Telemetry
 
-/// The standing of this worker in its consumer group, as the brokers report it.
+/// The state of this worker in its consumer group, as the brokers report it.
 struct GroupStanding: Sendable {
-    /// Whether the group is balanced, as far as is known since the last rebalance.
+    /// Whether the group is known to be balanced since the last rebalance.
     var isBalanced = false
-    /// Topics that have been reported as missing.
+    /// Topics that were already reported as missing.
     var missingTopics: Set<String> = []
-    /// The errors by which Kafka has refused this worker, each logged once.
+    /// The errors with which Kafka has refused this worker, each logged once.
     var refusals: [KafkaError] = []
 
-    /// Returns the reason for which this worker does not read.
+    /// Returns the reason why this worker does not read.
     ///
-    /// `nil` while it reads a partition, or while it has none and the group is balanced. A worker
-    /// that lost its partitions, or waits for the other members, settles nothing.
+    /// `nil` while the worker reads a partition, or while it has none and the group is balanced. A worker that lost
+    /// its partitions, or waits for the other members, settles no record.
     func obstacle(isReading: Bool) -> String? {
         if let topic = missingTopics.min() { return "topic \(topic) is missing or not authorized" }
         if let error = refusals.last { return "\(error)" }
@@ -60,12 +60,12 @@ extension SessionCore {
     /// Whether a topic is missing or nothing is assigned, so that metadata must be requested.
     var lacksTopics: Bool { !group.missingTopics.isEmpty || assignment.partitions.isEmpty }
 
-    /// The brokers have answered with these topics.
+    /// Records that the brokers have answered with these topics.
     mutating func found(_ topics: [String]) {
         let found = group.missingTopics.intersection(topics)
         guard !found.isEmpty else { return }
         group.missingTopics.subtract(found)
-        // It balanced without this topic.
+        // The group was balanced without this topic.
         group.isBalanced = false
         for topic in found { log(.notice, "topic found", ["kafka.topic": .string(topic)]) }
     }

@@ -2,8 +2,7 @@ import Kafka
 import Settings
 import Telemetry
 
-/// Records that have to wait although the infrastructure answers: each stops its own partition and
-/// no other.
+/// Records that must wait although the infrastructure answers: each blocks only its own partition.
 struct Holds: Sendable {
     private struct Hold: Sendable {
         /// The offset of the held record.
@@ -20,7 +19,7 @@ struct Holds: Sendable {
 
     func contains(_ record: ConsumerRecord) -> Bool { holds[record.topicPartition]?.offset == record.offset }
 
-    /// Holds a record until its backoff is over; true if it was not held before.
+    /// Holds a record until its backoff has passed; true if the record was not held before.
     mutating func add(_ record: ConsumerRecord, _ now: ContinuousClock.Instant, _ fresh: Backoff, jitter: Double)
         -> Bool
     {
@@ -34,12 +33,11 @@ struct Holds: Sendable {
 
     mutating func end(_ partition: TopicPartition) { holds[partition] = nil }
 
-    /// Forgets holds of partitions that are given up; returns the partitions to be paused, and
-    /// those to be read again.
+    /// Removes the holds of released partitions; returns the partitions to pause, and those to read again.
     mutating func due(_ now: ContinuousClock.Instant, _ assigned: [TopicPartition: PartitionState]) -> (
         paused: [TopicPartition], due: Set<TopicPartition>
     ) {
-        // Only the next worker may hold a partition that the group has revoked.
+        // After a revocation, only the partition's next worker may hold its records.
         holds = holds.filter { assigned[$0.key] != nil }
         let held = holds.filter { assigned[$0.key]?.phase == .held }
         let paused = held.filter { !$0.value.isPaused }.map(\.key)
@@ -49,9 +47,9 @@ struct Holds: Sendable {
         return (paused, Set(due))
     }
 
-    /// Returns the number of a batch's records that go through the stage together.
+    /// Returns the number of the batch's first records that one call of the stage processes.
     ///
-    /// A record that was held goes alone, so that its repetition costs no other record anything.
+    /// A record that was held is processed alone, so that its repetition affects no other record.
     func countTogether(_ records: [ConsumerRecord]) -> Int {
         guard !holds.isEmpty else { return records.count }
         let first = records.firstIndex(where: contains)
@@ -80,7 +78,7 @@ extension SessionCore {
         }
     }
 
-    /// A held record has got a verdict: its partition continues.
+    /// Ends the holds of records that now have a verdict: their partitions continue.
     private mutating func endHolds(by processed: ProcessedBatch) {
         let last = processed.records.last { holds.contains($0.record) }?.verdict
         changeHolds(by: last) { core in
@@ -93,10 +91,10 @@ extension SessionCore {
         }
     }
 
-    /// Forgets the held records of partitions that are given up: their next owner finds them again.
+    /// Removes all holds of released partitions; the partitions' next owner meets these records again.
     mutating func forgetHolds() { changeHolds { $0.holds = Holds() } }
 
-    /// Stops fetching what is held, and reads it again when it is due.
+    /// Pauses held partitions, and reads them again when their delay has passed.
     mutating func keepHolds(_ now: Instant) {
         changeHolds { core in
             let (paused, due) = core.holds.due(now, core.assignment.partitions)
@@ -107,9 +105,9 @@ extension SessionCore {
         }
     }
 
-    /// Ends the fault with the last hold.
+    /// Applies a change of the holds; ends the fault with the last hold.
     ///
-    /// - Parameter verdict: the one that ends it; nil if its partition is given up.
+    /// - Parameter verdict: the verdict that ends the hold; `nil` if the partition is released.
     private mutating func changeHolds(by verdict: Verdict? = nil, _ change: (inout SessionCore) -> Void) {
         guard !holds.isEmpty else { return }
         change(&self)
@@ -117,7 +115,7 @@ extension SessionCore {
     }
 }
 
-/// A record that waits, and its partition with it.
+/// A record that must wait and blocks its partition.
 struct HeldRecord: CausedFault, CustomStringConvertible {
     let position: String
     let error: any Error

@@ -3,10 +3,10 @@ import Kafka
 import OpenSSL
 import Records
 
-/// A dead letter of a batch, with the head of its chain before it.
+/// A dead letter of a batch, with the previous head of its chain.
 struct Letter: Sendable {
     var record: ProducerRecord
-    /// An index into the batch's records.
+    /// The record's index in the batch.
     let owner: Int
     let refusal: Refusal
     var previous: SHA256Digest?
@@ -14,12 +14,12 @@ struct Letter: Sendable {
 }
 
 extension ProcessedBatch {
-    /// The partition of the dead-letter topic for the letters of a source partition; nil leaves
-    /// the choice to the partitioner.
+    /// The partition of the dead-letter topic for the letters of a source partition; `nil` lets the partitioner
+    /// choose.
     typealias LetterPartition = (_ source: Int32) -> Int32?
 
-    /// The letters of the valid parts, each behind the one before it; each of these parts gets the
-    /// new head of its chain.
+    /// Makes the letters of the valid parts, each linked to the previous letter; sets the new head of each part's
+    /// chain.
     mutating func letters(of isValid: [Bool], _ partition: LetterPartition) -> [Letter] {
         var letters: [Letter] = []
         for owner in records.indices where isValid[records[owner].part] {
@@ -31,8 +31,8 @@ extension ProcessedBatch {
         return letters
     }
 
-    /// Makes the first letter again without its value, and those behind it in its chain: its digest
-    /// covers that its value is omitted, and each letter names the digest before it.
+    /// Makes the first letter again without its value, and the later letters of its chain: its digest covers the
+    /// omission, and each letter contains the previous digest.
     mutating func omitValue(_ letters: inout ArraySlice<Letter>, _ partition: LetterPartition) {
         guard let first = letters.first else { return }
         letters[letters.startIndex].value = .omitted
@@ -45,7 +45,7 @@ extension ProcessedBatch {
         }
     }
 
-    /// The letter of a record, behind the head of its chain, which is then the letter.
+    /// Makes the letter of a record, linked to the head of its chain; the letter becomes the new head.
     private mutating func chain(
         _ refusal: Refusal, of owner: Int, _ value: DeadLetterValue, _ partition: LetterPartition
     ) -> ProducerRecord {

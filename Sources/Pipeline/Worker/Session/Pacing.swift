@@ -1,22 +1,22 @@
-/// The schedule of a session's polls: records gather for a batch, and batches wait for room.
+/// The schedule of a session's polls: records accumulate for a batch, and batches wait for room.
 struct Pacing: Sendable {
     enum Step: Sendable, Equatable {
         case poll
         /// Resumes all partitions, then polls.
         case resume
-        /// Pauses all partitions, so that the poll brings events and no records.
+        /// Pauses all partitions, so that the poll returns events but no records.
         case pause
         case wait(Duration)
     }
 
-    /// Whether the partitions are paused, because there has been no room for a while.
+    /// Whether the partitions are paused because of a longer lack of room.
     private(set) var isPaused = false
-    /// Instant at which records have gathered for the next poll.
+    /// Instant at which enough records have accumulated for the next poll.
     var gatheredAt: ContinuousClock.Instant?
-    /// Instant since which there has been no room.
+    /// The beginning of the present lack of room.
     private var fullSince: ContinuousClock.Instant?
 
-    /// - Parameter pauseAfter: a pause drops what was fetched, so room is waited for this long.
+    /// - Parameter pauseAfter: time without room before a pause, because a pause drops fetched records.
     mutating func next(_ now: ContinuousClock.Instant, hasRoom: Bool, _ isStopped: Bool, _ pauseAfter: Duration) -> Step
     {
         if hasRoom {
@@ -35,9 +35,9 @@ struct Pacing: Sendable {
         return .pause
     }
 
-    /// Returns the time for which records have yet to gather.
+    /// Returns the remaining time for which records accumulate.
     ///
-    /// `nil` if they have gathered.
+    /// `nil` if the time has passed.
     func gathering(_ now: ContinuousClock.Instant) -> Duration? {
         guard let gatheredAt, gatheredAt > now else { return nil }
         return gatheredAt - now

@@ -3,17 +3,18 @@ import Records
 import Settings
 import Telemetry
 
-/// The processing task and the settling task.
+/// Events of the processing task and the settling task.
 extension SessionCore {
-    /// Whether more may be processed: a small batch may bring out a large one, so what is held is
-    /// bounded by what comes out.
+    /// Whether there is room to process another batch: a small batch may have large outputs, so the limit counts the
+    /// bytes of outputs.
     var hasOutputRoom: Bool { isAborted || outputBytesInFlight < configuration.outputBytesInFlightMax }
 
-    /// Begins a call of the stage with the first records of a batch, without those of partitions
-    /// that are no longer this worker's, and without those behind a record that is held; nil if
-    /// nothing is left or all is given up.
+    /// Begins a call of the stage with the first records of a batch.
     ///
-    /// - Returns: the records, and the partitions to report to the stage as abandoned before.
+    /// The records of revoked partitions, and those after a held record, are removed from the batch. `nil` if no
+    /// record remains or everything is given up.
+    ///
+    /// - Returns: the records, and the partitions to report to the stage as abandoned before the call.
     mutating func attempt(_ batch: inout Batch) -> (records: [ConsumerRecord], abandoned: [TopicPartition])? {
         guard !isAborted else { return nil }
         batch.keep { assignment.end($0) }
@@ -23,12 +24,12 @@ extension SessionCore {
         return (records, assignment.removeAbandoned())
     }
 
-    /// Decides what goes out of a batch on which the stage has decided.
+    /// Determines the outputs of a batch after the stage has decided.
     ///
     /// - Parameters:
-    ///   - verdicts: those of its first records.
+    ///   - verdicts: the verdicts on the batch's first records.
     ///   - jitter: see `Backoff`.
-    /// - Returns: the records to send, nil if all are held; and those that the stage has left.
+    /// - Returns: the records to send, `nil` if all are held; and the records that the stage did not process.
     mutating func processed(
         _ batch: Batch, _ verdicts: [Verdict], _ deadLetters: any DeadLetterWriting, at now: Instant, jitter: Double
     ) -> (processed: ProcessedBatch?, rest: Batch?) {
@@ -58,14 +59,14 @@ extension SessionCore {
         }
     }
 
-    /// Keeps the records of a delivered batch that are still this worker's; false if nothing is
-    /// left or all is given up.
+    /// Keeps the records of a delivered batch whose partitions this worker still owns; false if no record remains or
+    /// everything is given up.
     func acknowledge(_ processed: inout ProcessedBatch) -> Bool {
         processed.keep { assignment.isCurrent($0) }
         return !isAborted && !processed.records.isEmpty
     }
 
-    /// Counts a batch whose outputs are safe; what is settled without a hole can be committed.
+    /// Counts a batch whose outputs are acknowledged; the settled offsets without a gap can be committed.
     mutating func settle(_ processed: ProcessedBatch) {
         let increments = processed.increments(nextTopic: configuration.nextTopic)
         for (part, increment) in zip(processed.parts, increments) {
@@ -77,11 +78,11 @@ extension SessionCore {
     }
 }
 
-/// The committing task.
+/// Events of the committing task.
 extension SessionCore {
-    /// The broker has answered a commit; true when it has refused nothing.
+    /// Records the broker's answer to a commit; true if the broker refused nothing.
     ///
-    /// - Parameter isLast: no task polls any more, so that no event reports what is lost.
+    /// - Parameter isLast: whether no task polls any more, so that no event reports lost partitions.
     mutating func committed(
         _ commits: [TopicPartition: (PartitionClaim, OffsetCommit)], _ outcome: CommitOutcome, isLast: Bool
     ) -> Bool {
@@ -96,7 +97,7 @@ extension SessionCore {
         }
         let isRoutine = outcome.failures.values.allSatisfy { $0.isFencedCommit || $0.code == .rebalanceInProgress }
         if isRoutine {
-            // It is repeated, or its work is done again.
+            // The commit is repeated, or another worker repeats the work.
             perform(.committed("fenced"))
             log(.info, "commit rejected during a rebalance", ["error": "\(error)"])
         } else {
@@ -106,11 +107,10 @@ extension SessionCore {
         return false
     }
 
-    /// Releases what the group will never let this worker commit; the next owner of the partition
-    /// does the work again.
+    /// Releases partitions whose offsets the group will never let this worker commit; the next owner repeats the work.
     ///
-    /// Only of partitions that are being given up, or at the end: any other is reported as lost,
-    /// and librdkafka reports no loss while it waits for the answer to a revocation.
+    /// Only revoked partitions are released, or all partitions at the end. Other partitions are reported as lost;
+    /// librdkafka reports no loss while it waits for the answer to a revocation.
     private mutating func giveUpRefused(_ outcome: CommitOutcome, evenActive: Bool) {
         let refused = outcome.failures.filter(\.value.isFencedCommit).keys
         guard !refused.isEmpty else { return }

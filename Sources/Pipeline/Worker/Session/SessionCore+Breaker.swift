@@ -3,7 +3,7 @@ import Settings
 import Telemetry
 
 extension SessionCore {
-    /// Applies the breaker to a batch, which passes whole or up to the records that are held.
+    /// Applies the breaker to a batch, which passes as a whole or up to the held records.
     mutating func passBreaker(_ processed: inout ProcessedBatch, _ now: Instant) {
         let decision = decide(processed, now)
         switch decision {
@@ -29,15 +29,15 @@ extension SessionCore {
         return decision ?? .pass
     }
 
-    /// Disarms the breaker once its time is over.
+    /// Disarms the breaker when its time has passed.
     mutating func tickBreaker(_ now: Instant) {
         guard breaker?.tick(now) == true else { return }
         disarmed("breaker disarmed, its time limit is reached")
     }
 
-    /// A reload has brought other settings: reads again what the breaker held.
+    /// Applies a reload with other settings: the records that the breaker held are read again.
     ///
-    /// - Parameter next: nil if the settings need no breaker.
+    /// - Parameter next: the breaker of the new settings; `nil` if they need none.
     mutating func reloaded(_ next: Breaker?) {
         if breaker != nil, let next {
             breaker = next
@@ -48,10 +48,10 @@ extension SessionCore {
         perform(.turn)
     }
 
-    /// Compares the settings with those that the owned partitions' commits name.
+    /// Compares the settings with the accepted settings in the commits of the owned partitions.
     ///
-    /// Settings that have accepted a record, here or in another worker, start disarmed; that they
-    /// have is then committed with every partition of this worker.
+    /// If the settings have accepted a record, here or in another worker, the breaker starts disarmed; every commit of
+    /// this worker then contains them.
     mutating func compareAcceptance() {
         guard let breaker, breaker.hasAccepted || assignment.hasAccepted(breaker.settings) else { return }
         keepAcceptance()
@@ -65,7 +65,7 @@ extension SessionCore {
         perform(.commit)
     }
 
-    /// Pins each partition at its first record of a kind, offsets without one before it included.
+    /// Pins each partition at its first record with such a verdict, or at the gap before that record.
     private mutating func pin(_ processed: ProcessedBatch, _ isHeld: (Verdict) -> Bool) {
         for index in processed.records.indices where isHeld(processed.records[index].verdict) {
             assignment.pin(processed.claim(ofRecordAt: index), at: processed.start(ofRecordAt: index))
@@ -78,7 +78,7 @@ extension SessionCore {
         readHeldAgain()
     }
 
-    /// Reads again what was held; the records are then processed like any other.
+    /// Reads the held records again; they are then processed like any other record.
     private mutating func readHeldAgain() {
         let positions = assignment.rewind()
         guard !positions.isEmpty else { return }

@@ -21,9 +21,9 @@ extension SessionCore {
         }
     }
 
-    /// Starts reading where the last owner committed, with the tally that it left.
+    /// Starts reading at the last owner's commit, with its tally.
     ///
-    /// The group is answered even if the partitions have been lost: librdkafka waits for it.
+    /// The group gets an answer even if the partitions have been lost, because librdkafka waits for it.
     mutating func begin(_ claims: [PartitionClaim], _ committed: [TopicPartition: CommittedOffset]) {
         var positions: [TopicPartition: Int64?] = [:]
         for claim in claims {
@@ -46,7 +46,7 @@ extension SessionCore {
         case .begunAnew(let offset, let text):
             metadata.append("kafka.offset", .int(offset))
             metadata.append("commit.has_metadata", .bool(!text.isEmpty))
-            // Nothing lies before the first offset.
+            // There is no record before the first offset.
             guard offset > 0 else { return }
             log(.error, "commit metadata missing or unreadable, counts restart", metadata)
         case .inconsistent(let tally, let offset):
@@ -59,7 +59,7 @@ extension SessionCore {
 
     var isGivingUp: Bool { !revocations.isEmpty }
 
-    /// Gives up revoked partitions once they are quiet, or when their time is over.
+    /// Releases revoked partitions when they have nothing in flight, or when their time has passed.
     mutating func completeRevocations(_ now: Instant) {
         let waiting = revocations
         revocations = []
@@ -87,7 +87,7 @@ extension SessionCore {
         perform(.seek(rewinds, isResuming: !pacing.isPaused))
     }
 
-    /// A seek has succeeded; it is repeated at the next turn if it failed.
+    /// Records a successful seek; a failed seek is repeated at the next turn.
     mutating func sought(_ positions: [TopicPartition: Int64]) {
         assignment.rewound(positions.keys)
         for partition in positions.keys { rewinds[partition] = nil }

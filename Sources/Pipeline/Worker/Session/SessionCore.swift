@@ -3,14 +3,14 @@ import Records
 import Settings
 import Telemetry
 
-/// The decisions of a consumer session: what it reads, holds, settles and commits.
+/// The decisions of a consumer session: which records it reads, holds, settles and commits.
 ///
-/// Pure: each method is an event, with its time as an argument, and answers with commands.
-/// `ConsumerSession` performs them and reports what came of it. Tests run any order of events.
+/// The type is pure: each method is an event with its time as an argument, and creates commands. `ConsumerSession`
+/// performs the commands and reports their results. Tests run any order of events.
 struct SessionCore: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// A revocation that waits for batches in flight.
+    /// A revocation that is waiting for batches in flight.
     struct Revocation: Sendable {
         let partitions: [TopicPartition]
         let deadline: Instant
@@ -20,19 +20,19 @@ struct SessionCore: Sendable {
     var assignment: Assignment
     /// The stage's breaker.
     ///
-    /// `nil` for stages that need none.
+    /// `nil` for stages without a breaker.
     var breaker: Breaker?
     var holds = Holds()
     var group = GroupStanding()
-    /// Partitions to be read again from these offsets.
+    /// Partitions to read again, with their start offsets.
     var rewinds: [TopicPartition: Int64] = [:]
     var batchesInFlight = 0
-    /// Bytes of the outputs that are not yet acknowledged.
+    /// Bytes of the outputs without an acknowledgement.
     var outputBytesInFlight = 0
-    /// Whether a gap may be a batch that was too large to decompress, and so records unread.
+    /// Whether a gap may be a batch that was too large to decompress, so that its records are unread.
     private var hasPassedOver = false
     private(set) var isStopped = false
-    /// Whether nothing is retried any more: the time to stop is used up, or the consumer is closed.
+    /// Whether retries have ended, because the time to stop has passed or the consumer is closed.
     private(set) var isAborted = false
     private var commands: [SessionCommand] = []
     private var consumerCommands: [ConsumerCommand] = []
@@ -71,20 +71,20 @@ struct SessionCore: Sendable {
         perform(.commit)
     }
 
-    /// Discards the batches in flight and leaves the group, so that other workers do the work.
+    /// Discards the batches in flight and leaves the group, so that other workers take over.
     mutating func giveUp() {
         isAborted = true
         stop()
     }
 
-    /// Discards the batches in flight: the next owner of the partitions reads them again.
+    /// Discards the batches in flight; the next owner of the partitions reads them again.
     mutating func abort() {
         isAborted = true
         guard batchesInFlight > 0 else { return }
         log(.warning, "batches in flight discarded, their records are read again", ["batches": .int(batchesInFlight)])
     }
 
-    /// Counts a batch that was settled or given up.
+    /// Counts a batch as settled or given up.
     mutating func leave(outputBytes: Int = 0) {
         outputBytesInFlight -= outputBytes
         batchesInFlight -= 1
@@ -93,9 +93,11 @@ struct SessionCore: Sendable {
     }
 }
 
-/// The polling task.
+/// Events of the polling task.
 extension SessionCore {
-    /// Begins a turn: does what is due; returns how long to wait, or nil to poll at once.
+    /// Begins a turn and performs the due work.
+    ///
+    /// Returns the time to wait, or `nil` to poll at once.
     mutating func turn(_ now: Instant) -> Duration? {
         completeRevocations(now)
         keepHolds(now)
@@ -118,9 +120,9 @@ extension SessionCore {
         return isStopped ? nil : pacing.gathering(now)
     }
 
-    /// Applies the result of a poll; no error in it ends the consumer.
+    /// Applies the result of a poll; no error in the result ends the consumer.
     ///
-    /// - Parameter lows: the first offsets of the logs in which the poll has passed over offsets.
+    /// - Parameter lows: the first offsets of the logs in which the poll skipped offsets.
     mutating func polled(_ result: PollResult, lows: [TopicPartition: Int64] = [:], _ now: Instant) {
         record(result.errors)
         if result.batchesPassedOver > 0 {
@@ -137,7 +139,7 @@ extension SessionCore {
         }
         let (count, hasMore) = (result.records.count, result.isFull)
         pacing.gatheredAt = now + configuration.gatherTime(after: count, hasMore: hasMore)
-        // A gap is counted as skipped where the log's start is unknown: a person has to look.
+        // Without the log's start, the gap counts as skipped, because a person must investigate.
         let lows = hasPassedOver ? [:] : lows
         add(result.records, lows, now)
         skip(to: result.ends, lows)
@@ -145,7 +147,7 @@ extension SessionCore {
 
     private mutating func add(_ records: [ConsumerRecord], _ lows: [TopicPartition: Int64], _ now: Instant) {
         guard !records.isEmpty else { return }
-        // Records come: whatever was refused is allowed now.
+        // Records arrive, so every refused operation is allowed now.
         group.refusals = []
         let taken = assignment.add(records, lows: lows, at: now)
         report(taken.batch.gaps)
@@ -156,8 +158,8 @@ extension SessionCore {
         perform(.process(taken.batch))
     }
 
-    /// Settles what lies before the ends of partitions that are read to their end and holds no
-    /// record, such as the control records of transactions.
+    /// Settles the offsets without a record before the ends of partitions that are read to their end, for example the
+    /// control records of transactions.
     private mutating func skip(to ends: [PartitionEnd], _ lows: [TopicPartition: Int64]) {
         guard !ends.isEmpty else { return }
         let gaps = assignment.skip(to: ends, lows: lows)
@@ -169,7 +171,7 @@ extension SessionCore {
         perform(.commit)
     }
 
-    /// Reports what retention has removed, the gaps of one partition in one line.
+    /// Reports the records that retention has removed, with the gaps of one partition in one line.
     private mutating func report(_ gaps: [OffsetGap]) {
         let removed = gaps.filter { $0.removed > 0 }
         for (partition, gaps) in Dictionary(grouping: removed, by: \.partition) {

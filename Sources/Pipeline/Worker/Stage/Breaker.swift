@@ -1,18 +1,17 @@
 package import OpenSSL
 import Settings
 
-/// The breaker against wrong settings: pure, the time is an argument.
+/// The breaker against wrong settings; it is pure: the time is an argument.
 ///
-/// Armed after a start or reload with settings under which no record has been accepted yet. While
-/// it is armed, what only the settings refuse is counted and held. A wrong bundle ID must not empty
-/// a topic into the dead letters; posting foreign tokens must not stop a worker
-/// whose settings have accepted a record.
+/// The breaker is armed after a start or reload with settings that have not accepted a record yet. While it is armed,
+/// records that only the settings refuse are counted and held. A wrong bundle ID must not empty a topic into the dead
+/// letters; foreign tokens from any client must not stop a worker whose settings have accepted a record.
 package struct Breaker: Sendable {
-    /// The bounds at which a breaker trips or is disarmed.
+    /// The limits at which a breaker trips or is disarmed.
     package struct Bounds: Sendable {
-        /// Trips at this many distinct contents that only the settings refuse.
+        /// Number of distinct contents refused only by the settings at which the breaker trips.
         package let refusedMax: Int
-        /// Disarmed after this long without tripping.
+        /// Time after which the breaker is disarmed if it has not tripped.
         package let armedMax: Duration
 
         package init(refusedMax: Int = 1_000, armedMax: Duration = .seconds(60)) {
@@ -25,11 +24,11 @@ package struct Breaker: Sendable {
     package enum State: Sendable, Equatable {
         case armed
         case disarmed
-        /// Only the settings refuse too many records: nothing is settled.
+        /// Only the settings refuse too many records, so no record is settled.
         case tripped
     }
 
-    /// The evidence that a record gives about the settings.
+    /// The evidence of a record about the settings.
     package enum Evidence: Hashable, Sendable {
         /// The settings have accepted the record, so they are right.
         case accepted
@@ -39,12 +38,12 @@ package struct Breaker: Sendable {
 
     /// A record that only the settings refuse.
     package struct Refused: Hashable, Sendable {
-        /// Counted once, however often the same content arrives.
+        /// The hash of the content; repeated content counts once.
         package let content: SHA256Digest
-        /// The name, such as an app, that the settings would need to accept it.
+        /// The name, such as an app's, that the settings need in order to accept the record.
         package let subject: String
 
-        /// - Parameter subject: may hold what strangers wrote; kept bounded and fit for a log.
+        /// - Parameter subject: a name that a client may have chosen; it is shortened and made safe for a log.
         package init(content: SHA256Digest, subject: String) {
             self.content = content
             self.subject = Printable.line(subject, lengthMax: 220)
@@ -52,23 +51,23 @@ package struct Breaker: Sendable {
     }
 
     package enum Decision: Sendable, Equatable {
-        /// The batch is like any other.
+        /// The batch is processed normally.
         case pass
-        /// The batch is like any other, and what was held is read again.
+        /// The batch is processed normally, and the held records are read again.
         case disarm
-        /// Nothing of a partition is written or committed from its first refused record on.
+        /// The first refused record of each partition, and all records after it, are neither written nor committed.
         case hold
-        /// Nothing of the batch is written or committed.
+        /// No record of the batch is written or committed.
         case holdAll
     }
 
     package private(set) var state = State.armed
     /// Whether a record has been accepted under these settings, by this worker or another.
     package private(set) var hasAccepted = false
-    /// The hash of the settings that decide what is refused.
+    /// The hash of the settings that determine refusals.
     package let settings: String
     package let bounds: Bounds
-    /// Time of the first processed batch: `armedMax` does not include a wait for partitions.
+    /// Time of the first processed batch: `armedMax` excludes the wait for partitions.
     private var firstBatchAt: ContinuousClock.Instant?
     private var contents: Set<SHA256Digest> = []
     private var refusedBySubject: [String: Int] = [:]
@@ -78,7 +77,7 @@ package struct Breaker: Sendable {
         self.bounds = bounds
     }
 
-    /// Evaluates a batch as a whole: one acceptance in it shows that the settings are right.
+    /// Evaluates a batch as a whole: one accepted record proves that the settings are right.
     package mutating func evaluate(_ evidence: [Evidence], now: ContinuousClock.Instant) -> Decision {
         guard !evidence.contains(.accepted) else { return accepted() ? .disarm : .pass }
         switch state {
@@ -94,20 +93,20 @@ package struct Breaker: Sendable {
         return .holdAll
     }
 
-    /// Records that these settings have accepted a record; true when that has disarmed it.
+    /// Records that these settings have accepted a record; true if that has disarmed the breaker.
     package mutating func accepted() -> Bool {
         hasAccepted = true
         return disarm()
     }
 
-    /// Disarms the breaker once its time is over; true if it was armed until now.
+    /// Disarms the breaker when its time has passed; true if it was armed before.
     package mutating func tick(_ now: ContinuousClock.Instant) -> Bool {
         guard state == .armed, let firstBatchAt, now - firstBatchAt >= bounds.armedMax else { return false }
         return disarm()
     }
 
-    /// The subjects of the distinct records refused, each with its number, the most frequent first,
-    /// bounded: `com.example.app in Sandbox: 17`.
+    /// The subjects of the distinct refused records with their number, the most frequent first, up to a limit:
+    /// `com.example.app in Sandbox: 17`.
     package var report: [String] {
         let sorted = refusedBySubject.sorted { left, right in
             left.value != right.value ? left.value > right.value : left.key < right.key
@@ -117,7 +116,7 @@ package struct Breaker: Sendable {
         return named.map { "\($0.key): \($0.value)" } + (rest > 0 ? ["others: \(rest)"] : [])
     }
 
-    /// Maximum subjects kept apart, and maximum of these that are named.
+    /// Maximum subjects that are counted separately, and maximum subjects in the report.
     private static let subjectsKeptMax = 1_000
     private static let subjectsNamedMax = 20
 

@@ -1,43 +1,44 @@
 package import Kafka
 
-/// Records that a stage writes without having been given one.
+/// Records that a stage writes without an input record.
 ///
-/// They wait in the stage's database, committed together with what they announce, until the broker
-/// has acknowledged them. The loop gives the occasions from its start to its end, one at a time,
-/// also while no record comes and while the worker owns no partition. Every copy of a worker does
-/// so: an outbox sees to it that they do not write at cross purposes.
+/// The records wait in the stage's database until the broker has acknowledged them; they are committed together with
+/// the change that they announce. The loop calls the outbox from its start to its end, one call at a time, also
+/// without records and without partitions. Every copy of a worker does so; the outbox must ensure that copies do not
+/// write conflicting records.
 package protocol Outbox: Sendable {
-    /// Whether it ever writes a record; without, no producer is made for it.
+    /// Whether the outbox ever writes a record; otherwise it gets no producer.
     var writesRecords: Bool { get }
 
-    /// Waits until there may be something to write: for a signal, or for a while.
+    /// Waits until records may be waiting: for a signal, or for a limited time.
     ///
-    /// Returns within about a second: the end of the worker waits for it.
+    /// Returns within about a second, because the end of the worker waits for it.
     func waitForWork() async throws
 
-    /// Writes what waits, and marks as written only what `deliver` has returned for.
+    /// Writes the waiting records, and marks only those as written for which `deliver` has returned.
     ///
-    /// Throwing means a fault of the infrastructure: it is run again after a while, and at once
-    /// after a `PartialFault`.
+    /// An error means a fault of the infrastructure: the loop calls again after a delay, and at once after a
+    /// `PartialFault`.
     func empty(_ deliver: @escaping OutboxDelivery) async throws
 
-    /// Gives up what this copy holds, so that another need not wait for it.
+    /// Releases the resources of this copy, so that another copy need not wait for them.
     func close() async
 }
 
 extension Outbox { package var writesRecords: Bool { true } }
 
-/// Writes and awaits the acknowledgement of every record, in their order; throws where one was not
-/// acknowledged, and then the records after it have not been written either.
+/// Writes every record in order and awaits its acknowledgement.
+///
+/// Throws if a record was not acknowledged; the later records were then not written either.
 package typealias OutboxDelivery = @Sendable ([ProducerRecord]) async throws -> Void
 
-/// Bounds that an outbox can rely on.
+/// Limits that an outbox can rely on.
 package enum OutboxLimits {
-    /// Longest time for which the producer tries to write a record before it gives the record back.
+    /// Maximum time for which the producer tries to write a record before the record fails.
     package static let deliveryMax = Duration.seconds(6)
 }
 
-/// A record that the broker has not acknowledged.
+/// The error for a record that the broker has not acknowledged.
 package struct UndeliveredRecord: Error, CustomStringConvertible {
     private let topic: String
     package let error: KafkaError
@@ -47,31 +48,30 @@ package struct UndeliveredRecord: Error, CustomStringConvertible {
         self.error = error
     }
 
-    /// Names the topic, which librdkafka's own words do not.
+    /// The text includes the topic, which librdkafka's message lacks.
     package var description: String { "writing to \(topic): \(error)" }
 }
 
-/// Work in a stage's database that no record asks for, such as projecting again by another catalog.
+/// Work in a stage's database without an input record, such as a new projection after a catalog change.
 ///
-/// The loop runs it from its start to its end, one run at a time, also while no record
-/// comes and while the worker owns no partition. Every copy of a worker does so; the
-/// implementation ensures that they do not do the same at once.
+/// The loop runs the work from its start to its end, one run at a time, also without records and without partitions.
+/// Every copy of a worker does so; the implementation ensures that copies do not do the same work at once.
 package protocol Upkeep: Sendable {
-    /// Waits until there may be something to do: for a signal, or for a while.
+    /// Waits until there may be work: for a signal, or for a limited time.
     ///
-    /// Returns within about a second: the end of the worker waits for it.
+    /// Returns within about a second, because the end of the worker waits for it.
     func waitForWork() async throws
 
-    /// Does what there is to do.
+    /// Does the pending work.
     ///
-    /// Throwing means a fault of the infrastructure: it is run again after a while.
+    /// An error means a fault of the infrastructure: the loop calls again after a delay.
     func work() async throws
 
-    /// Gives up what this copy holds, so that another need not wait for it.
+    /// Releases the resources of this copy, so that another copy need not wait for them.
     func close() async
 }
 
-/// A fault of a part of an outbox's work, which delays that part by itself: the rest goes on.
+/// A fault in a part of an outbox's work; only that part is delayed.
 package struct PartialFault: CausedFault, CustomStringConvertible {
     package let error: any Error
 

@@ -1,52 +1,55 @@
 package import Kafka
 package import Settings
 
-/// The work of a worker on records; the loop does everything around it.
+/// The processing of records by a worker; the loop does everything else.
 ///
-/// The loop calls `process` with one batch at a time and in order. It may call it while an earlier
-/// batch awaits its acknowledgements; `acknowledged` is called with one batch at a time too, in the
-/// same order, and may run beside `process`.
+/// The loop calls `process` with one batch at a time, in order. It may call `process` while an earlier batch awaits
+/// its acknowledgements. The loop also calls `acknowledged` with one batch at a time, in the same order, and possibly
+/// at the same time as `process`.
 package protocol Stage: Sendable {
-    /// Outputs that no record causes; empty for most stages.
+    /// Outputs without an input record; empty for most stages.
     var outboxes: [any Outbox] { get }
 
-    /// Work in the stage's database that no record causes; nil for most stages.
+    /// Work in the stage's database without an input record.
+    ///
+    /// `nil` for most stages.
     var upkeep: (any Upkeep)? { get }
 
-    /// The maximum of records that the stage accepts in one batch, as things are; the settings may
-    /// say less.
+    /// Maximum records that the stage currently accepts in one batch; the settings may set a lower limit.
     var recordsMax: Int { get }
 
-    /// Checks the stage's dependency, such as its database; throws while that does not answer.
+    /// Checks the stage's dependency, such as its database; throws if it does not answer.
     ///
-    /// Called at start until it succeeds, and at intervals while the stage is idle.
+    /// The loop calls this at the start until it succeeds, and at intervals while the stage is idle.
     func probe() async throws
 
-    /// Signs in with the newest secrets of what the stage depends on, and uses them from then on.
+    /// Signs in to the stage's dependencies with the newest secrets, and uses these secrets from then on.
     ///
-    /// - Throws: while one of them is refused; the former ones stay in use.
+    /// - Throws: an error if a dependency refuses a secret; the former secrets stay in use.
     func signIn() async throws(SettingsError)
 
-    /// Whether the error shows that this program is too old for what the stage depends on, such as
-    /// a database that was migrated: then the loop leaves the group to newer copies.
+    /// Whether the error shows that this program is too old for a dependency, such as a migrated database: the loop
+    /// then leaves the group to newer copies.
     func isOutdated(by error: any Error) async -> Bool
 
-    /// Processes records, one verdict each in the same order.
+    /// Processes records; returns one verdict for each, in the same order.
     ///
-    /// It may process only the first ones if their outputs fill the bound; the others are given
-    /// again after delivery.
+    /// The stage may process only the first records if their outputs reach the limit; the loop passes the others again
+    /// after delivery.
     ///
-    /// Throwing means a fault of the infrastructure: the records are given again after a delay,
-    /// without those whose partition was revoked. A fault of a record is a verdict.
+    /// An error means a fault of the infrastructure: the loop passes the records again after a delay, without those of
+    /// revoked partitions. A fault of a record is a verdict.
     func process(_ records: [ConsumerRecord]) async throws -> [Verdict]
 
-    /// Called when all outputs of these records are acknowledged, before any offset is committed.
+    /// Records that all outputs of these records are acknowledged; called before any of their offsets is committed.
     ///
-    /// Throwing means a fault of the infrastructure: it is called again after a while.
+    /// An error means a fault of the infrastructure: the loop calls again after a delay.
     func acknowledged(_ records: [ProcessedRecord]) async throws
 
-    /// Called when batches in flight of these partitions will never be acknowledged: it may come
-    /// again, to this worker or another. No record of theirs is processed before this returns.
+    /// Records that batches in flight of these partitions will never be acknowledged.
+    ///
+    /// Their records may arrive again, at this worker or another. No record of these partitions is processed before
+    /// this function returns.
     func abandoned(_ partitions: [TopicPartition]) async
 }
 

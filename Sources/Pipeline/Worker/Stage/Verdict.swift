@@ -5,23 +5,23 @@ package import Records
 /// The decision of a stage about one record: its disposition and outputs.
 package struct Verdict: Sendable {
     package var disposition: Disposition
-    /// Written before the offset is committed; each carries its topic.
+    /// Records to write before the offset is committed; each contains its topic.
     package var outputs: [ProducerRecord]
-    /// The answer to the request that waits for the record, where the stage knows more of it than
-    /// that it was refused; the loop sends it.
+    /// The stage's answer to the request that waits for the record, if it contains more than the refusal; the loop
+    /// sends the answer.
     package var outcome: Outcome?
     /// Time at which the record's body was written to the first topic, for the metrics.
     ///
-    /// `nil` if the record itself is the body, or does not state the time.
+    /// `nil` if the record itself is the body, or does not contain the time.
     package var bodyWrittenAt: Timestamp?
     /// The record's evidence about the settings, for a stage with a breaker.
     package var evidence: Breaker.Evidence?
-    /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
+    /// The refusal, set if and only if the disposition is `deadLettered`; the loop makes the dead letter.
     package let refusal: Refusal?
-    /// The reason for which the record has to wait although the infrastructure answers.
+    /// The reason why the record must wait although the infrastructure answers.
     ///
-    /// `nil` for all records that end here. A waiting record is processed again after a while, and
-    /// its partition waits with it until then.
+    /// `nil` for all records that need not wait. A waiting record blocks its partition and is processed again after a
+    /// delay.
     package let heldBy: (any Error)?
 
     package init(
@@ -46,50 +46,50 @@ package struct Verdict: Sendable {
     }
 
     private init(heldBy error: any Error) {
-        // The disposition is never counted: the loop withholds the record.
+        // The disposition is never counted, because the loop withholds the record.
         disposition = .skipped
         outputs = []
         refusal = nil
         heldBy = error
     }
 
-    /// The record has to wait, and its partition with it, while all others continue.
+    /// The verdict on a record that must wait and blocks its partition; all other partitions continue.
     ///
-    /// - Parameter error: what an operator has to do; its description holds nothing secret.
+    /// - Parameter error: the action that an operator must take; its description contains no secret.
     package static func held(by error: any Error) -> Verdict { Verdict(heldBy: error) }
 
     package static func deadLettered(_ refusal: Refusal, evidence: Breaker.Evidence? = nil) -> Verdict {
         Verdict(refusal, evidence)
     }
 
-    /// Counts the outputs to a topic.
+    /// Returns the number of outputs to a topic.
     func outputCount(to topic: String?) -> Int {
         var count = 0
         for index in outputs.indices where outputs[index].topic == topic { count += 1 }
         return count
     }
 
-    /// Whether the record ends as a dead letter.
+    /// Whether the record becomes a dead letter.
     package var isRefused: Bool { disposition == .deadLettered }
 
-    /// An output is larger than its topic accepts.
+    /// Whether an output is larger than its topic accepts.
     package var isTooLarge: Bool { refusal?.reason == .payloadTooLarge }
 
-    /// The stage's database will never accept the record, as far as this program knows it.
+    /// Whether the stage's database will never accept the record, as far as this program can determine.
     package var isNotStorable: Bool { isRefused && refusal?.reason == .notStorable }
 }
 
 extension Verdict {
-    /// The record's value is no observation that this program reads: one that a later version wrote
-    /// waits until this worker is updated.
+    /// Returns the verdict on a record that is not a readable observation; a record from a later version waits until
+    /// this worker is updated.
     package static func unreadable(_ error: ObservationError) -> Verdict {
         if let version = error.newerVersion { return .held(by: NewerObservation(version: version)) }
         return .deadLettered(Refusal(reason: .observationMalformed, detail: error.detail))
     }
 
-    /// The record is an observation that is at fault.
+    /// Returns the verdict on an observation that is at fault.
     ///
-    /// - Parameter detail: our own words, without anything of the record.
+    /// - Parameter detail: constant text, without anything from the record.
     package static func deadLettered(_ record: ConsumerRecord, _ reason: RefusalReason, _ detail: String) -> Verdict {
         let observation = try? Observation(record)
         var verdict = Verdict.deadLettered(
@@ -104,12 +104,12 @@ extension Verdict {
 extension Observation {
     /// Time at which the observation's body was written to the first topic.
     ///
-    /// `nil` if it has no body.
+    /// `nil` if the observation has no body.
     package var bodyWrittenAt: Timestamp? { source?.timestamp }
 }
 
 extension Outcome {
-    /// Makes the end of a refused record, whatever the stage.
+    /// Makes the result of a refused record, whatever the stage.
     ///
     /// `nil` for all other records.
     init?(endOf verdict: Verdict) {

@@ -4,36 +4,36 @@ import Synchronization
 package import Telemetry
 
 package struct HealthCondition: Hashable, Sendable {
-    /// A single word, as readiness and its metric spell it.
+    /// A single word, as used by readiness and its metric.
     package let name: String
 
     package init(_ name: String) { self.name = name }
 
-    /// The worker reads partitions, or its consumer group is balanced and has none for it.
+    /// The worker reads partitions, or its balanced consumer group has no partition for it.
     package static let assigned = HealthCondition("assigned")
     package static let broker = HealthCondition("broker")
-    /// The database answers.
+    /// The database answers requests.
     package static let database = HealthCondition("database")
     /// The breaker against wrong settings has not tripped.
     package static let breaker = HealthCondition("breaker")
 }
 
-/// Whether a worker is alive and ready, as its loop reports it.
+/// The liveness and readiness of a worker, as its loop reports them.
 package final class Health: Sendable {
     private struct State {
         var lastProgress: ContinuousClock.Instant
-        /// Reasons for which conditions do not hold; a condition that holds has none.
+        /// The reasons why conditions do not hold; a condition without a reason holds.
         var reasons: [HealthCondition: String]
     }
 
     package let conditions: [HealthCondition]
 
-    /// Longest time without a turn of the loop before the worker counts as stuck.
+    /// Maximum time without a turn of the loop before the worker counts as stuck.
     package let stallMax: Duration
 
     private let state: Mutex<State>
 
-    /// Makes the health of a worker that is starting: alive, and not ready.
+    /// Makes the health of a starting worker: alive, but not ready.
     package init(conditions: [HealthCondition], stallMax: Duration, now: ContinuousClock.Instant = .now) {
         self.conditions = conditions
         self.stallMax = stallMax
@@ -41,28 +41,28 @@ package final class Health: Sendable {
         state = Mutex(State(lastProgress: now, reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first })))
     }
 
-    /// Called by the loop at every turn, also while it waits for a broker or a database.
+    /// Records a turn of the loop; the loop calls this at every turn, also while it waits for a broker or a database.
     package func progressed(at now: ContinuousClock.Instant = .now) { state.withLock { $0.lastProgress = now } }
 
     package func isAlive(at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { now - $0.lastProgress <= stallMax }
     }
 
-    /// Marks a condition as holding; true when it did not before.
+    /// Marks a condition as holding; true if it did not hold before.
     @discardableResult package func ready(_ condition: HealthCondition) -> Bool { update(condition, reason: nil) }
 
-    /// Marks a condition as not holding; true when it did before, or for another reason.
+    /// Marks a condition as not holding; true if it held before, or failed for another reason.
     ///
-    /// - Parameter reason: for people; never holds a token or a password.
+    /// - Parameter reason: a text for people, which never contains a token or a password.
     @discardableResult package func notReady(_ condition: HealthCondition, _ reason: String) -> Bool {
         update(condition, reason: reason)
     }
 
     package var isReady: Bool { state.withLock { $0.reasons.isEmpty } }
 
-    /// Returns the reason for which a condition does not hold.
+    /// Returns the reason why a condition does not hold.
     ///
-    /// `nil` if it holds.
+    /// `nil` if the condition holds.
     package func reason(_ condition: HealthCondition) -> String? { state.withLock { $0.reasons[condition] } }
 
     private func update(_ condition: HealthCondition, reason: String?) -> Bool {

@@ -3,7 +3,7 @@ import Platform
 import Release
 package import Telemetry
 
-/// The build, and CPU and memory of this process, asked of the kernel at each exposition.
+/// The build of this process, and its CPU time and memory, which each exposition reads from the kernel.
 package enum ProcessMetrics {
     package static func declare(in registry: MetricsRegistry) {
         registry.measured(

@@ -3,10 +3,9 @@ import Telemetry
 
 /// An account of a worker's time, in which each moment counts for one activity.
 ///
-/// The seconds of all activities add up to the time for which the account is kept. A worker does
-/// several things at once: while one batch is processed, the one before it waits for its
-/// acknowledgement. A moment counts for the first running activity in the order of `Activity`,
-/// which is the one that the next batch waits for.
+/// The seconds of all activities add up to the account's total time. A worker does several things at once: while one
+/// batch is processed, the previous batch waits for its acknowledgement. A moment counts for the first running
+/// activity in the order of `Activity`, which is the activity that the next batch waits for.
 package final class TimeAccount: Sendable {
     /// An activity of a worker; also the label `activity`.
     package enum Activity: Int, CaseIterable, Sendable {
@@ -14,20 +13,20 @@ package final class TimeAccount: Sendable {
         case database
         /// A batch is processed by this worker.
         case process
-        /// Something failed, or is not there yet, and is tried again after a while.
+        /// A failed or missing dependency is retried after a delay.
         case retry
         /// Outputs wait for the broker's acknowledgement.
         case acknowledgement
         /// Offsets are committed.
         case commit
-        /// None of these: records are polled and waited for.
+        /// None of the other activities runs: the worker polls or waits for records.
         case poll
 
         var label: String { "\(self)" }
     }
 
     private struct State {
-        /// Number of times that each activity runs at this moment.
+        /// Number of times that each activity is running now.
         var running = Array(repeating: 0, count: Activity.allCases.count)
         var seconds = Array(repeating: 0.0, count: Activity.allCases.count)
         var since: ContinuousClock.Instant
@@ -41,7 +40,7 @@ package final class TimeAccount: Sendable {
         }
     }
 
-    /// The account of the batch that the present task works on; nil outside of a batch.
+    /// The account of the current task's batch; `nil` outside of a batch.
     @TaskLocal private static var ofBatch: TimeAccount?
 
     private let state: Mutex<State>
@@ -56,7 +55,7 @@ package final class TimeAccount: Sendable {
         registry.beforeExposition { [self] in for (activity, sum) in seconds() { family[activity.label].set(sum) } }
     }
 
-    /// The seconds of each activity up to now.
+    /// Returns the seconds of each activity until now.
     func seconds(now: ContinuousClock.Instant = .now) -> [Activity: Double] {
         state.withLock { state in
             state.account(until: now)
@@ -79,7 +78,7 @@ package final class TimeAccount: Sendable {
         }
     }
 
-    /// Counts the time of `body` for an activity.
+    /// Runs `body` and counts its time for an activity.
     func measure<T, Failure: Error>(_ activity: Activity, _ body: () async throws(Failure) -> T) async throws(Failure)
         -> T
     {
@@ -88,16 +87,15 @@ package final class TimeAccount: Sendable {
         return try await body()
     }
 
-    /// Counts the time of `body`, which works on a batch, as processing, and of it as time of the
-    /// database what `databaseWait` reports.
+    /// Runs `body`, which works on a batch, and counts its time as processing, except the database time that
+    /// `databaseWait` reports.
     func measureBatch<T>(_ body: () async throws -> T) async throws -> T {
         try await measure(.process) { () async throws -> T in
             try await Self.$ofBatch.withValue(self) { try await body() }
         }
     }
 
-    /// Reports that a call of the database begins or ends; it counts where the present task works
-    /// on a batch.
+    /// Reports that a call of the database begins or ends; the call counts only if the current task works on a batch.
     package static func databaseWait(hasBegun: Bool) {
         guard let account = ofBatch else { return }
         if hasBegun { account.begin(.database) } else { account.end(.database) }
