@@ -43,7 +43,7 @@ package struct JSONCursor: Sendable {
 
     /// Compares eight bytes at a time; the last eight may overlap the previous ones.
     ///
-    ///   - Precondition: `bytes` contains as many bytes from `start` as `text` has.
+    /// - Precondition: `bytes` contains as many bytes from `start` as `text` has.
     private func has(_ text: StaticString, at start: Int) -> Bool {
         let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         return bytes.withUnsafeBytes { bytes in

@@ -19,8 +19,8 @@ package struct JSONDocument: Sendable {
     /// Reads the members of an object that precede a given member, and nothing after them.
     ///
     /// - Parameter member: the name of a member that is not the first; it is found only as `JSONWriter` writes it,
-    ///   with no space before or after it. The root's `range` ends before its comma; if it is not found, everything is
-    ///   read.
+    ///   with no space before or after it. The root's `range` ends before its comma; if the member is not found,
+    ///   everything is read.
     /// - Throws: the same errors as for a whole document.
     package init(parsing bytes: [UInt8], upToMember member: StaticString, limits: JSONLimits = .standard)
         throws(JSONError)

@@ -24,7 +24,9 @@ package struct JSONObjectReader: Sendable {
         next = first
     }
 
-    /// The index of a member's value; nil if the object has no such member.
+    /// The index of a member's value.
+    ///
+    /// `nil` if the object lacks the member.
     package mutating func index(of name: StaticString) -> Index? {
         let expected = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         guard let key = key(expected, next, end) ?? key(expected, first, next) else { return nil }

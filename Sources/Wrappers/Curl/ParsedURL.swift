@@ -6,7 +6,7 @@ internal import CCurl
 
     /// Parses a URL.
     ///
-    /// `nil` unless it has a scheme that libcurl knows, and a host.
+    /// `nil` unless the URL has a scheme that libcurl knows, and a host.
     init?(_ text: String) {
         guard let handle = unsafe curl_url() else { return nil }
         guard unsafe curl_url_set(handle, CURLUPART_URL, text, 0) == CURLUE_OK else {

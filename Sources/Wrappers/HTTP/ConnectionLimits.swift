@@ -40,7 +40,7 @@ package struct HTTPLimits: Sendable {
     var idleSeconds: UInt32 { UInt32(clamping: max(1, idleDurationMax.components.seconds)) }
 }
 
-/// Prevents clients that are slow on purpose from blocking the other clients.
+/// Protection against clients that are slow on purpose, which would block other clients.
 ///
 /// A connection has a short deadline for the head of its request and a longer one for the whole request. A thread ends
 /// connections that exceed their deadline, and sleeps while no connection is open. (libmicrohttpd's own timeout counts
@@ -100,7 +100,7 @@ final class ConnectionLimits: @unchecked Sendable {
         }
     }
 
-    /// Records that the head of a connection's request has arrived: the deadline of the whole request then applies.
+    /// Handles the arrival of a request's head: the deadline of the whole request then applies.
     func headRead(_ descriptor: Int32) {
         condition.withLock {
             guard let connection = connections[descriptor], !connection.hasHead else { return }

@@ -96,7 +96,7 @@ package struct HTTPRoute: Sendable {
     }
 }
 
-/// Finds the route of a request; a pure table lookup.
+/// A table that finds the route of a request; it is pure.
 struct HTTPRouter: Sendable {
     enum Match {
         case found(HTTPMethod, HTTPHandling)

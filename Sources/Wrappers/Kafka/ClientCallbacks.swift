@@ -63,7 +63,7 @@ final class ClientCallbacks: Sendable {
 
     func recordSubscription() { hasSubscribed.store(true, ordering: .releasing) }
 
-    /// Records that the consumer has had an assignment; called with every assignment, on the consumer's thread.
+    /// Marks the consumer as having had an assignment; called with every assignment, on the consumer's thread.
     func recordAssignment() { hasBeenAssigned.store(true, ordering: .releasing) }
 
     /// Logs that a record is sent again because its offset is unknown.

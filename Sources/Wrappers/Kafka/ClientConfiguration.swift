@@ -93,7 +93,7 @@ import Synchronization
     }
 }
 
-/// Checks single properties, before any client is made.
+/// Checks of single properties, before any client is created.
 package enum KafkaPropertyCheck {
     /// Whether a property's value must not be shown.
     package static func isSecret(_ name: String) -> Bool {

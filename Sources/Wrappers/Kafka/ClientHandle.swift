@@ -78,7 +78,7 @@ import Synchronization
     /// The failed authentication or handshake that explains a call's error, or the error itself.
     func explained(_ error: KafkaError) -> KafkaError {
         if !isConsumer {
-            // Runs pending callbacks, which may bring the reason; a consumer's poll runs its own.
+            // Runs pending callbacks, which may report the reason; a consumer's poll runs its callbacks itself.
             _ = unsafe rd_kafka_poll(pointer, 0)
         }
         return callbacks.explained(error)

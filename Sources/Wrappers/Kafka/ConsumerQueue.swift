@@ -87,7 +87,7 @@ import Synchronization
     }
 }
 
-/// Copies librdkafka's messages into records.
+/// A reader that copies librdkafka's messages into records.
 struct MessageReader {
     private var topics = TopicNames()
     private var headerNames = HeaderNames()

@@ -73,7 +73,7 @@ package final class Delivery: Sendable {
         timer?.cancel()
     }
 
-    /// Records that a record will be sent again.
+    /// Marks a record as sent again.
     ///
     /// - Returns: whether this is the record's first repetition.
     func mayRepeat(_ index: Int) -> Bool { state.withLock { $0.repeated.insert(index).inserted } }

@@ -64,8 +64,7 @@ package actor KafkaAdmin {
     /// Returns "the broker cannot or may not answer this request" as a value instead of throwing it.
     ///
     /// librdkafka's mock names no controller, so a request for the controller ends at its deadline. If the brokers
-    /// answer a request for their topics at the same time, they are running and the first request counts as
-    /// unanswered.
+    /// answer a simultaneous request for their topics, they are running, and the first request counts as unanswered.
     func answer<Value: Sendable>(within deadline: Duration, _ body: (ClientHandle) throws(KafkaError) -> Value)
         async throws(KafkaError) -> KafkaAnswer<Value>
     {

@@ -18,7 +18,7 @@ extension KafkaConsumer {
         }
     }
 
-    /// Answers `.revoking`: gives the partitions up.
+    /// Answers `.revoking`: releases the partitions.
     ///
     /// Partitions that the consumer has lost since then are left out.
     package func completeRevocation(_ partitions: [TopicPartition]) throws(KafkaError) {

@@ -60,7 +60,7 @@ package actor KafkaConsumer {
 
     private static let properties = [
         "queued.max.messages.kbytes": "2048", "queued.min.messages": "2000",
-        // This bounds no read; librdkafka requires fetch.max.bytes to be at least this value.
+        // The value bounds no read; librdkafka requires fetch.max.bytes to be at least as large.
         "message.max.bytes": "65536", "fetch.max.bytes": "262144", "max.partition.fetch.bytes": "262144",
         // An assigned, sought or resumed partition waits until the running fetch returns.
         "fetch.wait.max.ms": "50", "topic.metadata.refresh.interval.ms": "30000", "reconnect.backoff.max.ms": "2000",

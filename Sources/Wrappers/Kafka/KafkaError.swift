@@ -37,8 +37,8 @@ package struct KafkaError: Error, Sendable {
 
     /// Whether the record itself is at fault: the broker will never accept it.
     ///
-    /// This is certain only for a record that was sent alone, because the broker refuses whole batches. Every other
-    /// fault is in the infrastructure, and the record is sent again.
+    /// The fault is certain only for a record that was sent alone, because the broker refuses whole batches. Every
+    /// other fault is in the infrastructure, and the record is sent again.
     package var isRecordFault: Bool {
         switch code {
         case .messageTooLarge, .recordListTooLarge, .invalidRecord: true
@@ -48,7 +48,7 @@ package struct KafkaError: Error, Sendable {
 
     /// Whether the commit came from a member whose assignment the group has replaced.
     ///
-    /// This is normal when members join or leave; the partition's new owner repeats the work.
+    /// A replaced assignment is normal when members join or leave; the partition's new owner repeats the work.
     package var isFencedCommit: Bool {
         switch code {
         case .illegalGeneration, .unknownMember, .fenced, .assignmentLost: true

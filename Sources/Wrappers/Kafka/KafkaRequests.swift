@@ -32,7 +32,7 @@ actor KafkaRequests {
         }
     }
 
-    /// The missing right because of which requests of a client that nobody polls fail only at their deadline.
+    /// The missing right that makes requests of an unpolled client fail only at their deadline.
     ///
     /// librdkafka puts the error into the consumer's queue, once, and continues to look for the group's coordinator.
     func refusal() -> KafkaError? {

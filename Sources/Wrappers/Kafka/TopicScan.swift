@@ -1,6 +1,6 @@
 import Platform
 
-/// Reads ranges of partitions without a group: nothing is committed, and no worker is affected.
+/// A reader of ranges of partitions without a group: nothing is committed, and no worker is affected.
 ///
 /// A scan serves one task at a time. Memory contains one poll and, up to a bound, polled records beyond the requested
 /// ranges. Offsets without a record are skipped: those of compacted, aborted and control records, and those that

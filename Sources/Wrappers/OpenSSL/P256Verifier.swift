@@ -89,7 +89,7 @@ package enum SignatureCheck: Hashable, Sendable {
 
     /// Reads a SubjectPublicKeyInfo (DER) that occupies all of the bytes.
     ///
-    /// `nil` unless it is a P-256 key.
+    /// `nil` unless the bytes are a P-256 key.
     ///
     /// The point at infinity and points off the curve are invalid keys.
     package convenience init?(subjectPublicKeyInfo der: [UInt8]) {

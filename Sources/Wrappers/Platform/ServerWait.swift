@@ -17,7 +17,7 @@ package final class ServerWait: Sendable {
     /// `nil` in services, which log such waits.
     @TaskLocal private static var reporter: Reporter?
 
-    /// Runs a function that reports its waits, on any thread.
+    /// Runs `body` and reports its waits, on any thread.
     package static func reporting<T>(to report: @escaping @Sendable (String) -> Void, _ body: () async throws -> T)
         async rethrows -> T
     { try await $reporter.withValue(Reporter(report: report), operation: body) }

@@ -114,7 +114,8 @@ package enum PostgresFault: Hashable, Sendable {
     /// No record is at fault, so the caller waits until an operator has acted.
     case `operator`
 
-    /// Classifies a code; a code outside the table means a wait: dead-lettering a good record is worse.
+    /// Classifies a code; an unlisted code is a fault of the infrastructure: a wait is better than dead-lettering a
+    /// good record.
     init(_ state: SQLState) {
         switch state.errorClass {
         case "22", "23": self = .record

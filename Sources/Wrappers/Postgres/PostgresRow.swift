@@ -79,7 +79,7 @@ package struct PostgresRow: Sendable {
     }
 }
 
-/// Reads one field of a result in PostgreSQL's binary format.
+/// A reader of one field of a result in PostgreSQL's binary format.
 ///
 /// The bytes come from the server, and libpq has checked the lengths of fields. The format inside a field is trusted,
 /// but no read goes beyond the field's end.

@@ -46,7 +46,9 @@ import Glibc
         return unsafe PQgetisnull(result, Int32(row), Int32(column)) == 1
     }
 
-    /// The bytes of one field, valid while this object lives; nil for NULL.
+    /// The bytes of one field, valid while this object exists.
+    ///
+    /// `nil` for NULL.
     @unsafe func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
         if isNull(row, column) { return nil }
         let start = unsafe PQgetvalue(result, Int32(row), Int32(column))

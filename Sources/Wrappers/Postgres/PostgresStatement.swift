@@ -24,8 +24,8 @@ package struct PostgresStatement: Sendable {
 
 /// The statements that one connection has prepared, and their names.
 ///
-/// Their number is bounded: a new name replaces the least recently used one. The types of the parameters are part of
-/// the key, because the server fixes them when it prepares the statement.
+/// The number of statements is bounded: a new name replaces the least recently used one. The types of the parameters
+/// are part of the key, because the server fixes them when it prepares the statement.
 struct PreparedStatements {
     struct Key: Hashable {
         let sql: String

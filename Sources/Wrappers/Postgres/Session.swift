@@ -64,7 +64,7 @@ import Threads
 
     /// Waits until the socket is ready, and closes the connection if that takes too long.
     ///
-    /// - Returns: what the socket is ready for.
+    /// - Returns: the events for which the socket is ready.
     func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(PostgresError) -> Int32 {
         let socket = unsafe PQsocket(try open())
         var descriptors = [

@@ -15,7 +15,7 @@ import Glibc
         unsafe condition.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
-        // Nobody sets the monotonic clock, so a deadline keeps its distance.
+        // Nobody sets the monotonic clock, so no change of a clock moves a deadline.
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         let isMade = unsafe pthread_mutex_init(mutex, nil) == 0 && pthread_cond_init(condition, &attributes) == 0
         precondition(isMade, "the system has no room for a lock")

@@ -48,7 +48,7 @@ final class JobQueue: @unchecked Sendable {
 
     /// Waits for jobs.
     ///
-    /// `nil` ends the thread; the thread's last access to the queue records that.
+    /// `nil` ends the thread, whose end is then already recorded.
     private func next() -> [UnownedJob]? {
         condition.withLock {
             while jobs.isEmpty {

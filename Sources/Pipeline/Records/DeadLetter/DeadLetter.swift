@@ -86,15 +86,6 @@ package struct DeadLetterOriginal: Sendable, Equatable {
         value = record.value
         headers = record.headers.compactMap(\.movedBack)
     }
-
-    /// The value for an original that was removed.
-    package static let removed = DeadLetterOriginal(key: nil, value: nil, headers: [])
-
-    private init(key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader]) {
-        self.key = key
-        self.value = value
-        self.headers = headers
-    }
 }
 
 /// The error for a record of the dead-letter topic that is not a dead letter.

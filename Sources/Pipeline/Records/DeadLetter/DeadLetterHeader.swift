@@ -46,7 +46,7 @@ package enum DeadLetterHeader {
     package static let previous = "dlq.prev"
     package static let chainSHA256 = "dlq.chain.sha256"
     static let redactedPrefix = "dlq.redacted."
-    /// The digest of the headers that a redaction removed, so that its link can be computed.
+    /// The digest of the headers that a redaction removed, from which readers compute the link.
     package static let redactedSHA256 = "dlq.redacted.sha256"
     /// The person who ordered the removal of the original, the reason and the time.
     package static let redactedBy = "dlq.redacted.by"

@@ -251,7 +251,7 @@ extension Assignment {
         return positions
     }
 
-    /// Records that the partitions are now read from the offsets that `rewind` returned.
+    /// Marks the partitions as read from the offsets that `rewind` returned.
     mutating func rewound(_ some: some Sequence<TopicPartition>) {
         for partition in some where partitions[partition]?.phase == .rewinding {
             partitions[partition]?.phase = .active
@@ -270,7 +270,7 @@ extension Assignment {
         return commits
     }
 
-    /// Records that the broker has confirmed a commit.
+    /// Handles the broker's confirmation of a commit.
     mutating func confirm(_ claim: PartitionClaim, _ commit: OffsetCommit) {
         guard isCurrent(claim) else { return }
         partitions[claim.partition]?.confirm(commit)

@@ -63,7 +63,7 @@ struct PartitionState: Sendable {
     var statement: AccountStatement?
     /// The unknown words of the commit metadata.
     var others: [String: String] = [:]
-    /// The first offset that is not settled.
+    /// The offset below which all offsets are settled.
     var settled: Int64?
     /// The last committed offset that the broker has confirmed.
     var committed: Int64?
@@ -194,7 +194,7 @@ struct PartitionState: Sendable {
         return OffsetCommit(offset: settled, metadata: metadata.text)
     }
 
-    /// Records that the broker has confirmed a commit.
+    /// Handles the broker's confirmation of a commit.
     mutating func confirm(_ commit: OffsetCommit) {
         committed = commit.offset
         committedAcceptedSettings = CommitMetadata(commit.metadata, counting: [])?.acceptedSettings

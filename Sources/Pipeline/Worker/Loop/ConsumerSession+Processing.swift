@@ -30,7 +30,7 @@ extension ConsumerSession {
 
     /// Passes the rest of a batch to the stage until the call succeeds.
     ///
-    /// `nil` if no record remains or everything is given up.
+    /// `nil` if no record remains or all batches are given up.
     private func processUntilDone(_ batch: Batch) async -> (Batch, [Verdict])? {
         var backoff = configuration.backoff
         var rest = batch

@@ -87,7 +87,7 @@ final class ConsumerSession: Sendable {
         commitSignal.send()
         await committing.value
         if error == nil { await commitLast() }
-        // A worker that only reconnects joins again at once, and perhaps one that failed does, too.
+        // A worker that only reconnects joins again at once; a worker that failed may, too.
         let isLeaving = loop.isOutdated || loop.mustStop && configuration.leavesOnStop
         await consumer.close(isLeaving: error == nil && isLeaving, deadline: configuration.closeDeadline)
         loop.health.notReady(.assigned, "left the group")

@@ -18,8 +18,8 @@ enum FaultStep: String, Sendable, CaseIterable {
 
     /// Whether the worker repeats the step until the step is answered or its work is dropped.
     ///
-    /// This includes a connection: librdkafka reports its loss once, and earlier acknowledgements are not an answer. A
-    /// probe runs only while the stage is idle.
+    /// The worker also repeats the step of a connection: librdkafka reports its loss once, and earlier
+    /// acknowledgements are not an answer. A probe runs only while the stage is idle.
     fileprivate var isRepeated: Bool { self != .probe }
 
     /// Whether an answer to the step proves that the dependency answers.

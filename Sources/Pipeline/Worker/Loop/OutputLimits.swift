@@ -22,7 +22,7 @@ package final class OutputLimits: Sendable {
         var source: Source?
         /// The request in flight.
         var asking: Task<Void, Never>?
-        /// The time of the next request; until then the last answer counts as current.
+        /// The earliest time of the next request; until then the last answer counts as current.
         var asksAgainAt = ContinuousClock.now
     }
 

@@ -4,7 +4,7 @@ import Settings
 /// The loop's limits and topics.
 package struct WorkerConfiguration: Sendable {
     package var stage: StageDescription
-    /// The condition that fails while the stage's own steps fail, such as the database.
+    /// The condition, such as the database, that fails while the stage's own steps fail.
     package var dependency = HealthCondition.broker
     /// The condition that fails while the stage's outboxes fail.
     ///

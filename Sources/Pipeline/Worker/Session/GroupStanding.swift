@@ -45,7 +45,7 @@ extension SessionCore {
         perform(.reportMissing(topic: topic))
     }
 
-    /// Records that a broker does not allow this worker to join its group or to read its topic.
+    /// Handles a broker's refusal to let this worker join its group or read its topic.
     private mutating func recordRefusal(_ error: KafkaError, _ topic: String?) {
         guard !group.refusals.contains(where: { $0.name == error.name }) else { return }
         group.refusals.append(error)
@@ -60,7 +60,7 @@ extension SessionCore {
     /// Whether a topic is missing or nothing is assigned, so that metadata must be requested.
     var lacksTopics: Bool { !group.missingTopics.isEmpty || assignment.partitions.isEmpty }
 
-    /// Records that the brokers have answered with these topics.
+    /// Handles the brokers' answer with these topics.
     mutating func found(_ topics: [String]) {
         let found = group.missingTopics.intersection(topics)
         guard !found.isEmpty else { return }

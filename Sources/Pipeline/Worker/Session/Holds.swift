@@ -58,7 +58,7 @@ struct Holds: Sendable {
 }
 
 extension SessionCore {
-    /// Holds each partition at its first record that has to wait, and forgets holds that are over.
+    /// Holds each partition at its first record that must wait, and removes ended holds.
     mutating func hold(_ processed: ProcessedBatch, _ now: Instant, jitter: Double) {
         endHolds(by: processed)
         for index in processed.records.indices {

@@ -12,7 +12,7 @@ extension SessionCore {
     /// Begins a call of the stage with the first records of a batch.
     ///
     /// The records of revoked partitions, and those after a held record, are removed from the batch. `nil` if no
-    /// record remains or everything is given up.
+    /// record remains or all batches are given up.
     ///
     /// - Returns: the records, and the partitions to report to the stage as abandoned before the call.
     mutating func attempt(_ batch: inout Batch) -> (records: [ConsumerRecord], abandoned: [TopicPartition])? {
@@ -80,7 +80,7 @@ extension SessionCore {
 
 /// Events of the committing task.
 extension SessionCore {
-    /// Records the broker's answer to a commit; true if the broker refused nothing.
+    /// Handles the broker's answer to a commit; true if the broker refused nothing.
     ///
     /// - Parameter isLast: whether no task polls any more, so that no event reports lost partitions.
     mutating func committed(

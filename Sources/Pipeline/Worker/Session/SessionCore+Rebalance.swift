@@ -87,7 +87,7 @@ extension SessionCore {
         perform(.seek(rewinds, isResuming: !pacing.isPaused))
     }
 
-    /// Records a successful seek; a failed seek is repeated at the next turn.
+    /// Handles a successful seek; a failed seek is repeated at the next turn.
     mutating func sought(_ positions: [TopicPartition: Int64]) {
         assignment.rewound(positions.keys)
         for partition in positions.keys { rewinds[partition] = nil }

@@ -93,7 +93,7 @@ package struct Breaker: Sendable {
         return .holdAll
     }
 
-    /// Records that these settings have accepted a record; true if that has disarmed the breaker.
+    /// Handles a record that these settings have accepted; true if the record has disarmed the breaker.
     package mutating func accepted() -> Bool {
         hasAccepted = true
         return disarm()

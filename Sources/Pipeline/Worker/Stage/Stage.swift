@@ -41,12 +41,12 @@ package protocol Stage: Sendable {
     /// revoked partitions. A fault of a record is a verdict.
     func process(_ records: [ConsumerRecord]) async throws -> [Verdict]
 
-    /// Records that all outputs of these records are acknowledged; called before any of their offsets is committed.
+    /// Handles the acknowledgement of all outputs of these records; called before any of their offsets is committed.
     ///
     /// An error means a fault of the infrastructure: the loop calls again after a delay.
     func acknowledged(_ records: [ProcessedRecord]) async throws
 
-    /// Records that batches in flight of these partitions will never be acknowledged.
+    /// Handles the loss of batches in flight of these partitions, which will never be acknowledged.
     ///
     /// Their records may arrive again, at this worker or another. No record of these partitions is processed before
     /// this function returns.

@@ -41,7 +41,8 @@ package final class Health: Sendable {
         state = Mutex(State(lastProgress: now, reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first })))
     }
 
-    /// Records a turn of the loop; the loop calls this at every turn, also while it waits for a broker or a database.
+    /// Stores the time of a turn of the loop; the loop calls this at every turn, also while it waits for a broker or a
+    /// database.
     package func progressed(at now: ContinuousClock.Instant = .now) { state.withLock { $0.lastProgress = now } }
 
     package func isAlive(at now: ContinuousClock.Instant = .now) -> Bool {

@@ -1,6 +1,6 @@
 import JSON
 
-/// Checks that all JWS of one item are about the same purchase.
+/// A check that all JWS of one item are about the same purchase.
 struct ItemAgreement {
     private var transaction: (statement: SignedStatement, fields: TransactionPayload)?
     private var renewal: (statement: SignedStatement, fields: RenewalPayload)?

@@ -2,8 +2,8 @@ import JSON
 
 /// A table that finds a payload's field by the bytes of its key, without making a string.
 ///
-/// It is a hash table with open addressing. The hash covers length, first, middle and last byte: known names rarely
-/// collide, and an unknown name is compared with few others.
+/// The table is a hash table with open addressing. The hash covers length, first, middle and last byte: known names
+/// rarely collide, and an unknown name is compared with few others.
 struct FieldTable<Field: PayloadField>: Sendable {
     private let slots: [Slot?]
     let nameBytesMax: Int

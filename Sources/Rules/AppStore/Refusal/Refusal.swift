@@ -14,9 +14,7 @@ package final class Refusal: Error, Sendable {
     package let unverified: UnverifiedIdentifiers
     /// The SHA-256 of a signed payload that is refused only because of the settings.
     ///
-    /// `nil` for all other reasons.
-    ///
-    /// In that case `unverified` contains statements of this payload, whose signature is valid.
+    /// `unverified` then contains statements of this payload, whose signature is valid. `nil` for all other reasons.
     package let signedPayload: SHA256Digest?
 
     package init(

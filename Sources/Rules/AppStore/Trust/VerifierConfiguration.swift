@@ -14,7 +14,7 @@ package struct VerifierConfiguration: Sendable {
     private let jwsTrusts: [[Trust]]
     private let receiptTrusts: [[Trust]]
 
-    /// - Parameter apps: entries without `problems(with:)`.
+    /// - Parameter apps: entries for which `problems(with:)` is empty.
     package init(apps: [ConfiguredApp], limits: VerifierLimits = .standard) {
         self.apps = apps
         self.limits = limits

@@ -2,7 +2,7 @@ import JSON
 import OpenSSL
 import Release
 
-/// Decides whether Apple signed a body for one of the configured apps, and returns its contents.
+/// The decision whether Apple signed a body for one of the configured apps, and the contents of the body.
 ///
 /// VERIFICATION.md in this target lists the rules in order; the first broken rule is the reason for the refusal. Two
 /// threads must not use a verifier at the same time, because it contains the keys' contexts and the chains verified so

@@ -17,7 +17,7 @@ package struct Catalog: Hashable, Sendable {
         Set(products.keys).union(other.products.keys).filter { products[$0] != other.products[$0] }
     }
 
-    /// This catalog, with products of the same IDs replaced by those of another catalog.
+    /// This catalog merged with another catalog, whose products replace those with the same IDs.
     package func completed(by other: Catalog) -> Catalog {
         var catalog = self
         catalog.products.merge(other.products) { _, completed in completed }

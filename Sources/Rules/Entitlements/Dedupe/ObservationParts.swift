@@ -83,7 +83,7 @@ package enum PartKey: Hashable, Sendable {
     case appTransaction(Environment, bundleID: Identifier, id: Identifier)
     /// The user named by the ingestion service beside a transaction.
     ///
-    /// This is a separate part, so that the same transaction without the user does not make it a duplicate.
+    /// The user is a separate part, so that the same transaction without a user does not make the claim a duplicate.
     case claim(TransactionKey, userID: Identifier)
     case notification(Environment, uuid: Identifier)
 }

@@ -3,9 +3,9 @@ package import OpenSSL
 
 /// The hash of a signed payload's content, which does not depend on the date of signing.
 ///
-/// It is the SHA-256 of `{"key":value,…}`: the payload's members sorted by key (the decoded key's bytes), with the
-/// original bytes of key and value, separated only by `:` and `,`. The hash omits `signedDate`, `deviceVerification`
-/// and `deviceVerificationNonce`, which differ each time Apple signs the same state.
+/// The hash is the SHA-256 of `{"key":value,…}`: the payload's members sorted by key (the decoded key's bytes), with
+/// the original bytes of key and value, separated only by `:` and `,`. The hash omits `signedDate`,
+/// `deviceVerification` and `deviceVerificationNonce`, which differ each time Apple signs the same state.
 package enum ContentHash {
     /// - Parameter payload: the signed object; any other value is hashed by its bytes.
     package static func of(_ payload: JSONValue) -> SHA256Digest {

@@ -93,9 +93,9 @@ struct SubscriptionPeriods {
     ///
     /// `nil` if no period fits.
     ///
-    /// It belongs to the last period that began before the end of the period that was not renewed. If Apple does not
-    /// state that end (or states an impossible date), the function uses the end of the last bought period that ended
-    /// before the grace does.
+    /// The transaction belongs to the last period that began before the end of the period that was not renewed. If
+    /// Apple does not state that end (or states an impossible date), the function uses the end of the last bought
+    /// period that ended before the grace does.
     private func base(of grace: RenewalSpan) -> Int? {
         var ended = grace.anchor
         if ended == nil {
