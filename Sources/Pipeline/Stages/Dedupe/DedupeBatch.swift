@@ -3,9 +3,9 @@ import Entitlements
 import Records
 import Store
 
-/// A batch in work: the IDs that it names, and what the memory and its own records know of each.
+/// The IDs that a batch names, with the known revisions of each from the memory and the batch.
 ///
-/// Each ID is looked up once and has an index, so that a record costs one look-up per part.
+/// Each ID is looked up once and has an index, so a record costs one look-up per part.
 struct DedupeBatch {
     struct Record {
         let inputRange: Range<Int>?
@@ -23,14 +23,14 @@ struct DedupeBatch {
         let index: Int
     }
 
-    /// The IDs named so far, each at its index.
+    /// The IDs named so far, in the order of their indexes.
     private(set) var keys: [PartKey] = []
     private var indexes: [PartKey: Int] = [:]
-    /// The known revisions of the ID at the same index; most IDs have one at most.
+    /// The known revisions of each ID, at its index; most IDs have at most one.
     private var known: [KnownRevisions] = []
     /// The parts of all records, one record after the other.
     private var parts: [Part] = []
-    /// The verdicts on the parts of the record that was decided last, and the range of these parts.
+    /// The verdicts on the parts of the last decided record.
     private var verdicts: [PartVerdict] = []
     private var decided = 0..<0
 
@@ -61,7 +61,7 @@ struct DedupeBatch {
         return index
     }
 
-    /// Adds an ID that is in flight, if the batch names it.
+    /// Adds the revision of an ID in flight, if the batch names this ID.
     mutating func add(_ mark: DedupeMemory.Mark) {
         switch mark {
         case .part(let part, _): if let index = indexes[part.key] { known[index].add(part) }
@@ -69,7 +69,7 @@ struct DedupeBatch {
         }
     }
 
-    /// Adds what is remembered of the ID at an index; a notification has no revision.
+    /// Adds the remembered revision of the ID at an index; a notification has none.
     mutating func add(_ revision: PartRevision?, at index: Int) {
         if let revision {
             known[index].add(ObservedPart(key: keys[index], revision: revision))
@@ -90,9 +90,9 @@ struct DedupeBatch {
             hasUnidentified: record.hasUnidentified)
     }
 
-    /// Adds the record that was decided last, which is forwarded, to the known revisions.
+    /// Adds the parts of the last decided record, which is forwarded, to the known revisions.
     ///
-    /// - Parameter remember: receives what is to be remembered of it.
+    /// - Parameter remember: receives each mark to remember of the record.
     mutating func addDecided(_ record: Record, remember: (DedupeMemory.Mark) -> Void) {
         precondition(decided == record.parts, "another record was decided since")
         for (index, verdict) in zip(record.parts, verdicts) where verdict.raisesMemory {
@@ -109,9 +109,9 @@ struct DedupeBatch {
 
 /// The known revisions of one ID.
 private struct KnownRevisions {
-    /// Whether the ID is known; a notification has no more than this.
+    /// Whether the ID is known; nothing else is stored for a notification.
     var isKnown = false
-    /// Stored apart from the others, because hardly any ID has several.
+    /// The first revision, stored outside of the array because hardly any ID has several.
     private var first: ObservedPart?
     private var others: [ObservedPart] = []
 
@@ -127,6 +127,6 @@ private struct KnownRevisions {
 }
 
 extension PartVerdict {
-    /// Whether the part is the newest of its ID, so that the memory rises to it.
+    /// Whether the part is the newest of its ID, so that the memory is raised to its revision.
     fileprivate var raisesMemory: Bool { self == .new || self == .refreshed }
 }

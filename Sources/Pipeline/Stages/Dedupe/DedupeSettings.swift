@@ -1,6 +1,6 @@
 package import Settings
 
-/// The settings of `dedupe-worker` alone.
+/// The settings that only `dedupe-worker` has.
 package enum DedupeSettings {
     package static let retention = Setting(
         "dedupe.retention", .duration(.seconds(3600)...(.seconds(3650 * 86_400))), default: .seconds(180 * 86_400),

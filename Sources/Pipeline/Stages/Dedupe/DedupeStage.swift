@@ -9,12 +9,12 @@ import Synchronization
 import Topology
 package import Worker
 
-/// Drops records that say nothing new about a transaction, a renewal or an app transaction.
+/// Drops records without new information about a transaction, a renewal or an app transaction.
 ///
-/// A forwarded record is unchanged but for `input`, which names its position in the first topic. An
-/// ID is remembered only after the forward was acknowledged, so a crash between the two forwards
-/// twice and loses nothing. A dead letter leaves nothing in the memory, and what is known already
-/// is forwarded if a replay sent its body again for a later stage's dead letter.
+/// A forwarded record is unchanged except `input`, which names its position in the first topic. An
+/// ID is remembered only after the broker acknowledged the record, so a crash in between forwards
+/// the record twice and loses nothing. A dead letter adds nothing to the memory. A known record is
+/// forwarded all the same if a replay sent its body again for a later stage's dead letter.
 package final class DedupeStage: DatabaseStage {
     package let client: PostgresClient
     package let size: TransactionSize
@@ -27,10 +27,10 @@ package final class DedupeStage: DatabaseStage {
 
     /// - Parameters:
     ///   - uniqueTopic: the topic of the forwarded observations.
-    ///   - retention: how long an ID is remembered.
-    ///   - pruneInterval: how often older IDs are deleted.
-    ///   - limits: a record that is too large to forward does not count as forwarded later; nil
-    ///     leaves that check to the loop.
+    ///   - retention: the time for which an ID is remembered.
+    ///   - pruneInterval: the time between deletions of older IDs.
+    ///   - limits: the size limits of the topics; a record beyond them does not count as forwarded.
+    ///     `nil` leaves this check to the loop.
     package init(
         client: PostgresClient, uniqueTopic: String, retention: Duration, pruneInterval: Duration,
         limits: OutputLimits? = nil
@@ -61,7 +61,7 @@ package final class DedupeStage: DatabaseStage {
         return try await isolating(records[...]) { try await decide($0) }
     }
 
-    /// Remembers the contents of forwarded records, now that they are acknowledged.
+    /// Remembers the contents of forwarded records after their acknowledgement.
     package func acknowledged(_ records: [ProcessedRecord]) async throws {
         let settled = Self.offsets(of: records.map(\.record))
         let refused = Self.refused(records)
@@ -72,8 +72,7 @@ package final class DedupeStage: DatabaseStage {
                 }.map(\.value)
             }
         }
-        // A record that PostgreSQL cannot remember is forwarded each time; the sink decides about
-        // it.
+        // A record that PostgreSQL cannot store is forwarded each time; `entitle-worker` decides about it.
         _ = try await RecordFaults.isolating(marks[...], size: marksSize) { marks in
             try await memory.raise(to: Array(marks))
             return marks.map { _ in }
@@ -85,8 +84,9 @@ package final class DedupeStage: DatabaseStage {
         pruning.beginIfDue()
     }
 
-    /// The range from the first to the last record of each partition: the records between them were
-    /// in the same batch, or brought nothing.
+    /// The range from the first to the last record of each partition.
+    ///
+    /// Records between them were in the same batch, or added nothing in flight.
     private static func offsets(of records: [ConsumerRecord]) -> [TopicPartition: ClosedRange<Int64>] {
         var offsets: [TopicPartition: ClosedRange<Int64>] = [:]
         for record in records {
@@ -96,7 +96,7 @@ package final class DedupeStage: DatabaseStage {
         return offsets
     }
 
-    /// Records that were processed as forwarded and then were not.
+    /// The offsets of records whose forward was refused.
     private static func refused(_ records: [ProcessedRecord]) -> [TopicPartition: Set<Int64>] {
         var refused: [TopicPartition: Set<Int64>] = [:]
         for index in records.indices where records[index].verdict.isRefused {
@@ -112,7 +112,7 @@ package final class DedupeStage: DatabaseStage {
         }
     }
 
-    /// A record that is read again was not forwarded, even if this worker marked it so.
+    /// Forgets records that are read again: they were not forwarded, even if this worker marked them as such.
     private func forgetReadAgain(_ records: [ConsumerRecord]) {
         let offsets = Self.offsets(of: records)
         inFlight.withLock { inFlight in
@@ -134,8 +134,8 @@ extension DedupeStage {
                         observation.parts, inputRange: observation.inputRange, writtenAt: observation.bodyWrittenAt)
                 })
         }
-        // Read before PostgreSQL is asked: a mark written in between has left `inFlight` and is
-        // found there.
+        // Read `inFlight` before PostgreSQL: a mark that leaves `inFlight` in between is then found
+        // in PostgreSQL.
         inFlight.withLock { inFlight in for arrival in inFlight.all { batch.add(arrival.value) } }
         for remembered in try await memory.recall(batch.keys) { batch.add(remembered.revision, at: remembered.index) }
         var limits = limits?.reader()
@@ -143,7 +143,7 @@ extension DedupeStage {
         }
     }
 
-    /// Decides on a record that was read, and keeps what it brings in flight if it is forwarded.
+    /// Decides on a parsed record; if it is forwarded, adds its marks to those in flight.
     private func verdict(
         on record: ConsumerRecord, _ reading: Result<DedupeBatch.Record, ObservationError>, in batch: inout DedupeBatch,
         limits: inout OutputLimits.Reader?
@@ -154,7 +154,7 @@ extension DedupeStage {
             var verdict = try Verdict(decision, on: record, reading.inputRange, uniqueTopic)
             verdict = limits?.checked(verdict) ?? verdict
             verdict.bodyWrittenAt = reading.writtenAt
-            // A dropped record leaves no trace: a conflict invalidates all its parts.
+            // A dropped record adds nothing to the memory: a conflict invalidates all its parts.
             guard decision.goesOn, !verdict.isRefused else { return verdict }
             batch.addDecided(reading) { mark in
                 let arrival = InFlight.Arrival(offset: record.offset, value: mark)

@@ -1,34 +1,35 @@
 import Kafka
 
-/// The contents that this worker has forwarded and not yet marked in PostgreSQL.
+/// The contents that this worker has forwarded but not yet marked in PostgreSQL.
 ///
-/// Records known to be too large to forward are not in it. If a broker refuses a record against its
-/// own reported limits, that record's dead letter also stands for the duplicates that were dropped.
+/// Records known to be too large to forward are excluded. If a broker refuses a record within its
+/// reported limits, duplicates of the record were already dropped; the record's dead letter also
+/// represents them.
 ///
-/// Batches overlap, so each is compared with the memory in PostgreSQL and with this. An entry
-/// belongs to the record that brought it. It leaves when that record is marked, when its partition
-/// is revoked, and when the record is read again, because then it was not forwarded: a record must
-/// never be a duplicate of itself. The batches in flight bound its size, so each batch reads all of
-/// it and no index by key is needed.
+/// Batches overlap, so each batch is compared with the memory in PostgreSQL and with these
+/// contents. An entry belongs to the record that added it. The entry is removed when that record is
+/// marked, when its partition is revoked, or when the record is read again. A record that is read
+/// again was not forwarded, and must not be a duplicate of itself. The batches in flight bound the
+/// number of entries, so each batch reads all of them without an index by key.
 struct InFlight<Value: Sendable> {
-    /// A value that one record has brought.
+    /// A value that one record has added.
     struct Arrival: Sendable {
         let offset: Int64
         let value: Value
     }
 
-    /// Arrivals by ascending offset, as a partition is read in order; no list is empty.
+    /// Arrivals by ascending offset; no list is empty.
     private var arrivals: [TopicPartition: [Arrival]] = [:]
 
     var isEmpty: Bool { arrivals.isEmpty }
 
-    /// All arrivals; those of one partition in the order in which they were processed.
+    /// All arrivals, in the order of processing within each partition.
     var all: some Sequence<Arrival> { arrivals.values.lazy.joined() }
 
-    /// Adds what a record of the partition has brought.
+    /// Adds a record's arrival.
     ///
-    /// - Precondition: the offset is not below the last one added in the partition; `forget` comes
-    ///   first if a partition is read again.
+    /// - Precondition: the offset is not below the last added offset of the partition; if a
+    ///   partition is read again, call `forget` first.
     mutating func append(_ arrival: Arrival, from partition: TopicPartition) {
         precondition(
             arrivals[partition]?.last.map { $0.offset <= arrival.offset } ?? true,
@@ -42,7 +43,7 @@ struct InFlight<Value: Sendable> {
         return list[range(of: offsets, in: list)]
     }
 
-    /// Forgets what the partition's records in the range brought.
+    /// Removes the arrivals of the partition's records in the range.
     mutating func forget(_ partition: TopicPartition, offsets: ClosedRange<Int64>) {
         guard var list = arrivals.removeValue(forKey: partition) else { return }
         list.removeSubrange(range(of: offsets, in: list))
@@ -55,7 +56,7 @@ struct InFlight<Value: Sendable> {
         return start..<end
     }
 
-    /// The first index from which the claim holds, in a list where it stays true.
+    /// The first index at which the claim is true; it must be true for all later arrivals.
     private static func partitionPoint(of list: [Arrival], _ claim: (Arrival) -> Bool) -> Int {
         var low = 0
         var high = list.count

@@ -5,9 +5,9 @@ import Synchronization
 /// Forgets IDs that were marked longer ago than the retention, in the background and in small
 /// steps.
 ///
-/// A step reads some pages of the tables, so no lock is held for long; between steps the pruning
-/// pauses. Several workers may prune at once: a worker no longer finds rows that another has
-/// deleted.
+/// A step reads a few pages of the tables, so no lock is held for long; between steps the pruning
+/// pauses. Several workers may prune at once: rows that one has deleted are not found by the
+/// others.
 final class RevisionPruning: Sendable {
     private struct Schedule {
         var next: ContinuousClock.Instant
@@ -25,7 +25,7 @@ final class RevisionPruning: Sendable {
         self.client = client
         self.retention = retention
         self.interval = interval
-        // Workers that were started together should not prune together.
+        // Begin at a random time, so that workers started together do not prune together.
         let first = ContinuousClock.now + interval * Double.random(in: 0.1...1)
         schedule = Mutex(Schedule(next: first))
     }
@@ -43,7 +43,7 @@ final class RevisionPruning: Sendable {
         }
     }
 
-    /// Goes through the whole memory once; a fault of PostgreSQL ends the pass until the next one.
+    /// Prunes the whole memory once; a PostgreSQL error ends the pass, and the next pass starts over.
     static func prune(_ client: PostgresClient, olderThan retention: Duration) async {
         var page: Int64 = 0
         do {

@@ -18,7 +18,7 @@ extension Verdict {
         case .refreshed: self.init(.refreshed, outputs: try forwarded())
         case .superseded: self.init(.superseded, outputs: try forwarded())
         case .duplicate where record.isReplayed:
-            // It is known here, and perhaps a later stage refused it.
+            // The content is known, but a later stage may have refused it.
             self.init(.forwarded, outputs: try forwarded())
         case .duplicate:
             let isAwaited = record.correlationID != nil

@@ -1,7 +1,7 @@
 import Entitlements
 package import Telemetry
 
-/// The metrics of `entitle-worker` beyond those of every worker.
+/// The metrics that only `entitle-worker` has.
 package final class EntitleMetrics: Sendable {
     private let notifications: MetricFamily<Counter>
     private let unknownProducts: Counter
@@ -19,7 +19,8 @@ package final class EntitleMetrics: Sendable {
         notifications = registry.counter(
             "entitle_notifications", "Notifications recorded, by meaning; an unknown one needs attention.",
             labels: ["meaning"])
-        // A counter that first appears at 1 shows no increase, and an alert would miss it.
+        // Create the counters with 0: one that first appears with 1 shows no increase, and an alert
+        // would miss it.
         for meaning in NotificationMeaning.allCases { notifications[meaning.rawValue].increment(by: 0) }
         unknownProducts =
             registry.counter("entitle_unknown_products", "Transactions of a product that the catalog does not know.")[]
@@ -48,7 +49,7 @@ package final class EntitleMetrics: Sendable {
             registry.gauge("feed_oldest_waiting_seconds", "Age of the oldest unpublished change; 0 if none waits.")[]
     }
 
-    /// Work without a record of its own.
+    /// Work that no record caused.
     enum RefusedWork: String, CaseIterable { case catalog, feed }
 
     func refused(_ work: RefusedWork) { refusals[work.rawValue].increment() }

@@ -9,11 +9,10 @@ package import Telemetry
 import Topology
 package import Worker
 
-/// The last stage: records facts, projects entitlements from them and writes both in one
-/// transaction.
+/// The last stage: stores facts, projects entitlements from them and writes both in one transaction.
 ///
-/// Idempotent without a time limit: after any replay each fact counts once and its rows are the
-/// same.
+/// Processing is idempotent without a time limit: after any replay each fact counts once and the
+/// rows are the same.
 package final class EntitleStage: DatabaseStage {
     package let outboxes: [any Outbox]
     package let upkeep: (any Upkeep)?
@@ -26,9 +25,9 @@ package final class EntitleStage: DatabaseStage {
     private let feed: ChangeFeed?
 
     /// - Parameters:
-    ///   - shardsMax: parallel transactions per batch, which is sharded by user.
-    ///   - feed: publishes the changes; nil leaves them in the outbox.
-    ///   - log: names purchases that PostgreSQL rejects outside of a record; nil logs nothing.
+    ///   - shardsMax: maximum parallel transactions of a batch; its records are sharded by user.
+    ///   - feed: the topics of the change feed; `nil` leaves the changes in the outbox.
+    ///   - log: receives the purchases that PostgreSQL rejects in work without a record; `nil` logs nothing.
     package init(
         client: PostgresClient, shardsMax: Int = 2, feed: FeedTopics? = nil, metrics: EntitleMetrics, log: Log? = nil
     ) {
@@ -44,7 +43,7 @@ package final class EntitleStage: DatabaseStage {
         upkeep = Reprojection(client: client, catalogs: catalogs, metrics: metrics, refusals: refusals)
     }
 
-    /// Maximum records of a batch: as many as fit into one transaction in each shard.
+    /// Maximum records of a batch: one transaction's maximum for each shard.
     package var recordsMax: Int {
         let (count, isTooLarge) = size.recordsMax.multipliedReportingOverflow(by: shardsMax)
         return isTooLarge ? .max : count
@@ -102,7 +101,7 @@ package final class EntitleStage: DatabaseStage {
         }
     }
 
-    /// Runs one transaction, and begins again without the records that contradict known facts.
+    /// Runs one transaction, and repeats it without the records that contradict known facts.
     private func settle(_ records: [EntitleRecord], _ awaited: [Int]) async throws -> SettledBatch {
         guard !records.isEmpty else { return SettledBatch(outcomes: []) }
         var refused: [Int: ImmutableField] = [:]

@@ -3,10 +3,11 @@ import Entitlements
 import Postgres
 import Store
 
-/// Records that contradict the stored facts of their transaction IDs, found on writing: the ID
-/// belongs to another purchase, or its transaction lies in a closed period.
+/// An error for records that contradict the stored facts of their transaction IDs.
+///
+/// The write finds that the ID belongs to another purchase, or that its transaction lies in a closed period.
 struct ContradictedFacts: Error {
-    /// The contradicted field, by the record's index in the batch.
+    /// The contradicted fields, by the records' indexes in the batch.
     let records: [Int: ImmutableField]
 }
 
@@ -14,7 +15,7 @@ struct ContradictedFacts: Error {
 /// differences.
 ///
 /// The number of round trips does not depend on the size of the batch: one to lock and read, one to
-/// write and one to commit; two more to read stacks if non-renewing purchases are concerned.
+/// write and one to commit. Non-renewing purchases need two more to read stacks.
 struct EntitleTransaction {
     let connection: PostgresConnection
     var records: [EntitleRecord] = []
@@ -48,7 +49,7 @@ struct EntitleTransaction {
     }
 
     /// Reads all facts of the purchases whose closed periods the batch may change, and removes
-    /// these periods.
+    /// these closed periods.
     private func reopenPeriods(_ fold: inout BatchFold) async throws {
         let reopened = fold.scopes(reopenedBy: records)
         guard !reopened.isEmpty else { return }
@@ -60,7 +61,7 @@ struct EntitleTransaction {
         fold.replace(whole.states)
     }
 
-    /// The answers for the requests that wait; one round trip if there are any.
+    /// Reads the answers for waiting requests; costs one round trip if a request waits.
     private func readAnswers(_ fold: BatchFold) async throws -> [Int: UserAnswer] {
         guard !awaited.isEmpty else { return [:] }
         let reading = AnswerReading(
@@ -74,7 +75,7 @@ struct EntitleTransaction {
         var scopes = Set(reprojected)
         let reusing = records.compactMap { $0.transaction }.filter { $0.key.environment.reusesIDs }
         if !reusing.isEmpty {
-            // An ID may move here from its former purchase.
+            // A reused ID may move from its former purchase to one of the batch.
             scopes.formUnion(try await connection.run(TransactionTable.scopes, reusing))
         }
         scopes.reserveCapacity(reprojected.count + records.count)
@@ -82,7 +83,7 @@ struct EntitleTransaction {
         return Array(scopes)
     }
 
-    /// - Returns: how many seats' transactions carry the account token of a purchaser.
+    /// - Returns: the number of seats' transactions with the account token of a purchaser.
     private func write(_ fold: BatchFold, _ changes: RowChanges, by projector: BatchProjector, catalogVersion: Int64?)
         async throws -> Int
     {
@@ -94,7 +95,8 @@ struct EntitleTransaction {
         pipeline.add(fold, newRows)
         pipeline.add(ClosedPeriodTable.write, unlessEmpty: projector.closedPeriods)
         pipeline.add(OwnerChangeTable.removeProjected, unlessEmpty: projector.ownerChanges)
-        // Behind what the locks of the purchases cover: other transactions of these users wait the less.
+        // The users are locked after the writes that the purchase locks cover, to shorten the wait
+        // of these users' other transactions.
         if !projector.isStacking { pipeline.add(Locks.users, unlessEmpty: Array(changes.users)) }
         pipeline.add(changes, catalogVersion: catalogVersion, newRows: newRows)
         let purchasersTokens = pipeline.add(TransactionTable.countPurchasersTokens, unlessEmpty: assigned)

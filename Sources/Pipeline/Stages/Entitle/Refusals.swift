@@ -20,7 +20,7 @@ struct Refusals: Sendable {
             ])
     }
 
-    /// - Parameter change: its row in the outbox.
+    /// - Parameter change: the change's ID in the outbox.
     func passedOver(change: Int64, _ error: PostgresError) {
         metrics.refused(.feed)
         log?.error(

@@ -1,16 +1,16 @@
 import Entitlements
 
-/// The effect of a transaction, for answers and metrics.
+/// The results of a transaction, for answers and metrics.
 struct SettledBatch {
     /// The outcomes of the records, in order.
     var outcomes: [EntitleOutcome]
-    /// The answers for the requests that wait, by the records' indexes.
+    /// The answers for waiting requests, by the records' indexes.
     var answers: [Int: UserAnswer] = [:]
     var notifications: [NotificationMeaning] = []
     var unknownProducts = 0
     var unknownTypes = 0
-    /// Seats' transactions that carry the account token of a purchaser.
+    /// Number of seats' transactions with the account token of a purchaser.
     var purchasersTokens = 0
-    /// Rows of `changes`.
+    /// Number of rows written to the table `changes`.
     var changes = 0
 }

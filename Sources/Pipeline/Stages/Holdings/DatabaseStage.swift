@@ -6,10 +6,10 @@ package import Settings
 package import Store
 package import Worker
 
-/// A stage whose work is done in transactions of PostgreSQL.
+/// A stage that works in PostgreSQL transactions.
 package protocol DatabaseStage: Stage {
     var client: PostgresClient { get }
-    /// Number of records in one transaction.
+    /// Maximum records in one transaction.
     var size: TransactionSize { get }
 }
 
@@ -28,8 +28,10 @@ extension DatabaseStage {
 
     package func isOutdated(by error: any Error) async -> Bool { await SchemaVersion.isOutgrown(client, after: error) }
 
-    /// Gives records to `body` in transactions; a record that PostgreSQL refuses by itself becomes
-    /// a dead letter, and one that only fails waits.
+    /// Passes records to `body` in transactions.
+    ///
+    /// A record that PostgreSQL refuses by itself becomes a dead letter; after any other failure
+    /// the record waits.
     package func isolating(
         _ records: ArraySlice<ConsumerRecord>, _ body: (ArraySlice<ConsumerRecord>) async throws -> [Verdict]
     ) async throws -> [Verdict] {
@@ -40,10 +42,10 @@ extension DatabaseStage {
         }
     }
 
-    /// Completes the answers for requests whose record is refused.
+    /// Completes the answers for requests with a refused record.
     ///
-    /// Throws `SchemaNewer` if the database has not accepted a record and was migrated beyond the
-    /// version that this program knows: then no record is to blame.
+    /// Throws `SchemaNewer` if the database did not accept a record and its schema is newer than
+    /// this program: then the record did not cause the failure.
     package func completed(_ verdicts: [Verdict], of records: [ConsumerRecord]) async throws -> [Verdict] {
         if verdicts.contains(where: { $0.isNotStorable || $0.heldBy is UnstoredRecord }) {
             try await SchemaVersion.requireKnown(client)

@@ -1,12 +1,12 @@
 import JSON
 
-/// The number of a user's entitlements that did not fit, and the place where all can be read.
+/// The numbers of a user's entitlements and periods that did not fit, and the table that holds all.
 package struct HeldOmission: Hashable, Sendable {
     package let entitlements: Int
-    /// The omitted periods of the entitlements in the list.
+    /// Number of omitted periods of the listed entitlements.
     package let periods: Int
 
-    /// JSON by `entitlements.current.schema.json`.
+    /// The omission as JSON by `entitlements.current.schema.json`.
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

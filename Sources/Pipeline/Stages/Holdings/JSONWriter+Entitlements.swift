@@ -5,7 +5,7 @@ package import Postgres
 import Store
 
 extension JSONWriter {
-    /// Half-open spans in UNIX milliseconds; an open end is null.
+    /// Writes periods as half-open spans in UNIX milliseconds; an open end is null.
     package mutating func periods(_ periods: [PostgresPeriod]) {
         beginArray()
         for period in periods {
@@ -44,7 +44,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes the terms of an entitlement; leaves out what Apple does not state.
+    /// Writes the terms of an entitlement; omits fields that Apple does not state.
     package mutating func terms(_ terms: EntitlementTerms) {
         if let type = terms.ownershipType {
             key("ownershipType")

@@ -3,13 +3,13 @@ package import Records
 package import Store
 
 extension Outcome {
-    /// An outcome is one record; everything but the entitlements fits in the rest.
+    /// Maximum bytes of the entitlements in an outcome; the rest of the record has room for everything else.
     private static let heldBytesMax = 1_900_000
 
-    /// Adds the user behind the record's purchase, and what they hold in its environment.
+    /// Adds the owner of the record's purchase, and the user's entitlements in its environment.
     ///
-    /// - Parameter held: nil for all but the last observation of a body. A list in each outcome
-    ///   would make the answers grow with the square of the observations in a body.
+    /// - Parameter held: `nil` except for the last observation of a body. A list in each outcome
+    ///   would make the answers' size quadratic in the number of observations of a body.
     package mutating func add(_ userID: Identifier, holds held: [HeldEntitlement]?) {
         self.userID = userID
         guard let held else { return }

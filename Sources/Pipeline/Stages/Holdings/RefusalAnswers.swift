@@ -5,18 +5,19 @@ import Records
 import Store
 package import Worker
 
-/// Answers requests whose record a stage refuses with what its user holds.
+/// Answers the requests of refused records with the entitlements of the record's user.
 ///
-/// The sender of a repeated or contradicting purchase is a customer whose app shows what they hold.
+/// The sender of a repeated or contradicting purchase is a customer whose app displays the entitlements.
 package struct RefusalAnswers: Sendable {
     private let client: PostgresClient
 
     package init(client: PostgresClient) { self.client = client }
 
-    /// Adds the user to the verdicts on refused records that a request waits for, and to the last
-    /// observation of a body what the user holds; free if no request waits.
+    /// Adds the user to the verdicts on refused records that a request waits for.
     ///
-    /// - Parameter verdicts: on `records`, in their order.
+    /// The last observation of a body also gets the user's entitlements. Does nothing if no request waits.
+    ///
+    /// - Parameter verdicts: the verdicts on `records`, in the same order.
     package func complete(_ verdicts: [Verdict], of records: [ConsumerRecord]) async throws -> [Verdict] {
         var verdicts = verdicts
         for index in verdicts.indices where verdicts[index].isRefused {
@@ -42,7 +43,7 @@ package struct RefusalAnswers: Sendable {
             let isLast = observation.source?.isLast ?? true
             outcome.add(user, holds: isLast ? try await held(by: user, in: environment) : nil)
         } catch let error as PostgresError where error.isRecordFault {
-            // An identifier that PostgreSQL cannot even be asked about belongs to no known user.
+            // An identifier that PostgreSQL refuses in a query belongs to no known user.
         }
     }
 

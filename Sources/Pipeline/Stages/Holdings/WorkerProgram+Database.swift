@@ -6,10 +6,10 @@ import Telemetry
 package import Worker
 
 extension WorkerProgram.Parts {
-    /// The client of a stage that works in the database.
+    /// The database client of a stage.
     ///
-    /// Its calls count as the worker's time in the database, and its connections are shown as
-    /// gauges; call it once for a registry of metrics.
+    /// Its calls count as the worker's time in the database, and gauges show its connections. Call
+    /// this once for each metrics registry.
     package func databaseClient(_ stage: StageDescription) -> PostgresClient {
         let client = DatabaseSettings.client(
             settings, applicationName: stage.program, sessionTimeout: settings[WorkerSettings.sessionTimeout],
@@ -30,7 +30,7 @@ extension WorkerProgram.Parts {
 }
 
 extension DatabaseCheck {
-    /// Tries the database of a stage with the settings of its worker.
+    /// Tests the database of a stage with the settings of its worker.
     package static func findings(_ settings: SettingsValues, of stage: StageDescription, role: DatabaseRole) async
         -> [ConnectionFinding]
     {

@@ -1,14 +1,14 @@
 import Postgres
 import Store
 
-/// Reports at intervals how much linking is left to do, whichever copy does it.
+/// Reports the linking backlog at intervals, even if another copy works on it.
 struct LinkBacklogMetrics {
     private let metrics: LinkMetrics
     private var changesReadAt: ContinuousClock.Instant?
     private var purchasesCountedAt: ContinuousClock.Instant?
 
     private static let changesInterval = Duration.seconds(5)
-    /// Counting costs more than reading the ends of a queue.
+    /// Interval of counting purchases; long, because counting costs more than reading the ends of a queue.
     private static let purchasesInterval = Duration.seconds(60)
 
     init(_ metrics: LinkMetrics) { self.metrics = metrics }

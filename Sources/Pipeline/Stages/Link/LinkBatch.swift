@@ -3,24 +3,24 @@ import Entitlements
 import Records
 import Store
 
-/// The subject of one observation, as far as ownership is concerned.
+/// The subject of one observation for the rules of ownership.
 enum LinkSubject {
     case purchase(PurchaseKey)
-    /// A renewal info alone; it belongs to the purchases that the same trust vouched for.
+    /// A renewal info alone; it belongs to the purchases with the same trust.
     case renewal(RenewalKey)
     /// An app transaction: the Apple Account behind an app, without a purchase.
     case account(AppTransactionGroup)
     case nothing
 }
 
-/// The part of a record's observation that is kept until its owner is known.
+/// The part of a record's observation that is kept until the owner is known.
 struct LinkReading {
     let subject: LinkSubject
     let environment: Environment
     let inputRange: Range<Int>?
 }
 
-/// The statements of one batch about owners, by the newest revision of each observation.
+/// The facts of one batch about owners, by the newest revision of each observation.
 struct LinkBatch {
     private struct FactKey: Hashable {
         let transaction: TransactionKey
@@ -35,9 +35,9 @@ struct LinkBatch {
     /// The scopes to lock and read.
     private(set) var scopes: Set<PurchaseScope> = []
     private(set) var groups: Set<AppTransactionGroup> = []
-    /// Accounts that an app transaction names, which may have no purchase in the batch.
+    /// Accounts named by app transactions; they may have no purchase in the batch.
     private(set) var accounts: Set<AppTransactionGroup> = []
-    /// Number of times that the batch's records name different users for one transaction.
+    /// Number of contradictions: the batch's records name different users for one transaction.
     private(set) var contradictionCount = 0
     private let trustsIngestUsers: Bool
 
@@ -50,17 +50,17 @@ struct LinkBatch {
         groups.reserveCapacity(recordsExpected)
     }
 
-    /// A batch without facts, which finds the owners of these purchases again.
+    /// Creates a batch without facts that finds the owners of these purchases again.
     init(reviewing scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
         self.scopes = Set(scopes)
         self.groups = groups
         trustsIngestUsers = false
     }
 
-    /// Whether it concerns no purchase and no account.
+    /// Whether the batch concerns no purchase and no account.
     var isEmpty: Bool { scopes.isEmpty && groups.isEmpty }
 
-    /// Adds what one observation states.
+    /// Adds the facts of one observation.
     mutating func add(_ observation: Observation) -> LinkSubject {
         let facts = observation.facts
         if let renewal = facts.renewal { add(renewal) }

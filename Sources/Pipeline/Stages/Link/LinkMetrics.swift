@@ -1,7 +1,7 @@
 import Store
 package import Telemetry
 
-/// The metrics of `link-worker` beyond those of every worker.
+/// The metrics that only `link-worker` has.
 package final class LinkMetrics: Sendable {
     private let waitingChanges: Gauge
     private let unownedPurchases: Gauge
@@ -37,7 +37,7 @@ package final class LinkMetrics: Sendable {
 
     func contradicted(_ count: Int) { contradictions.increment(by: count) }
 
-    /// - Parameter purchases: nil if they were not counted.
+    /// - Parameter purchases: the counted purchases; `nil` if they were not counted.
     func show(waitingChanges: Int64, purchases: LinkBacklog.Purchases?) {
         self.waitingChanges.set(waitingChanges)
         guard let purchases else { return }

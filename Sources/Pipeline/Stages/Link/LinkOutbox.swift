@@ -8,12 +8,14 @@ import Synchronization
 import Telemetry
 import Worker
 
-/// The work of `link-worker` without a record: finds owners again after links have changed, and
-/// sends link observations of purchases with a changed owner until they are projected.
+/// The work of `link-worker` that no record caused.
 ///
-/// It listens on a connection of its own. One copy of the worker works at a time, under a session
-/// lock of that connection: another takes over as soon as the server misses it, and finds
-/// unfinished work in the tables. It also stores the rules of this copy.
+/// It finds owners again after links have changed, and sends link observations of purchases with a
+/// changed owner until they are projected.
+///
+/// It listens on a separate connection. One copy of the worker does this work at a time, under a
+/// session lock of that connection: another takes over as soon as the server drops the connection,
+/// and finds unfinished work in the tables. It also stores the rules of this copy.
 actor LinkOutbox: Outbox {
     private let linking: Linking
     private let topic: String
@@ -21,10 +23,10 @@ actor LinkOutbox: Outbox {
     private let log: Log
     private var backlog: LinkBacklogMetrics
     private let standing: StandingConnection
-    /// Whether to look at once, because the tables were not empty or another copy held the lock.
+    /// Whether to read the tables at once, because they were not empty or another copy held the lock.
     private var isDue = true
 
-    /// Longest wait for a notification before the tables are read anyway.
+    /// Longest wait for a notification; then the tables are read without one.
     private let sweepInterval: Duration
     /// Maximum purchases in one transaction.
     private static let purchasesMax = 200
@@ -79,7 +81,9 @@ extension LinkOutbox {
         }
     }
 
-    /// Applies the oldest changes of links to their purchases; false if there was none.
+    /// Applies the oldest changes of links to their purchases.
+    ///
+    /// Returns false if there was none.
     private func applyChanges(_ connection: PostgresConnection) async throws -> Bool {
         let changes = Array(try await connection.run(LinkChangeTable.oldest))
         guard !changes.isEmpty else { return false }
@@ -99,7 +103,7 @@ extension LinkOutbox {
         return true
     }
 
-    /// - Parameter changes: the changes that the refused purchases were reviewed for.
+    /// - Parameter changes: the changes of links for which the refused purchases were reviewed.
     private func retries(of refused: [PurchaseScope], _ changes: [LinkChange]) -> [LinkChangeTable.Retry] {
         refused.map { scope in
             let former = changes.filter { $0.isOnly(of: scope) }.map(\.attempts).max() ?? 0
@@ -107,9 +111,9 @@ extension LinkOutbox {
         }
     }
 
-    /// Finds the owners of purchases in one transaction, except of those that PostgreSQL rejects.
+    /// Finds the owners of purchases in one transaction, except for purchases that PostgreSQL rejects.
     ///
-    /// - Returns: the rejected ones.
+    /// - Returns: the rejected purchases.
     private func review(_ scopes: ArraySlice<PurchaseScope>) async throws -> [PurchaseScope] {
         try await RecordFaults.isolating(scopes, size: size) { part in
             _ = try await linking.settle(LinkBatch(reviewing: part, and: []), hasRecords: false)
@@ -127,7 +131,9 @@ extension LinkOutbox {
         }.compactMap(\.self)
     }
 
-    /// Sends a link observation for each purchase that is due; false if none is.
+    /// Sends a link observation for each purchase that is due.
+    ///
+    /// Returns false if none is due.
     ///
     /// An acknowledgement does not mean that the purchase is projected: only the projection removes
     /// the mark.
@@ -135,7 +141,7 @@ extension LinkOutbox {
         let due = Array(try await connection.run(OwnerChangeTable.take))
         guard !due.isEmpty else { return false }
         do { try await deliver(due.map { $0.record(for: topic) }) } catch {
-            // The task of its own runs in a cancelled one, too. If it fails, the changes are sent later.
+            // A separate task runs even if this one is cancelled. If it fails, the observations are sent later.
             await Task { _ = try? await connection.run(OwnerChangeTable.putBack, due) }.value
             throw error
         }
@@ -150,7 +156,7 @@ extension LinkOutbox {
 }
 
 extension LinkOutbox {
-    /// Lends the connection that listens; after a loss the tables are read again.
+    /// Runs `body` on the listening connection; after a lost connection the tables are read again.
     private func using(_ body: (PostgresConnection) async throws -> Void) async throws {
         try await standing.use { new in
             try await new.listen(to: AccountLinkTable.channel)
@@ -163,7 +169,7 @@ extension LinkOutbox {
 }
 
 extension OwnerChangeTable.Due {
-    /// The link observation: it names the purchase, and no request waits for it.
+    /// The link observation of the purchase; no request waits for it.
     fileprivate func record(for topic: String) -> ProducerRecord {
         Observation(relinking: key, owner: owner).record(for: topic)
     }

@@ -5,14 +5,14 @@ import Store
 
 /// The owners that one batch has found.
 struct LinkOutcome {
-    /// All purchases reviewed, each once.
+    /// The reviewed purchases, each once.
     let purchases: [LinkedPurchase]
-    /// The index of each in `purchases`.
+    /// The index of each purchase in `purchases`.
     private let indexes: [PurchaseKey: Int]
     /// The purchases that a renewal info of the batch may belong to, in the order of their keys.
     private let renewed: [PurchaseScope: [Int]]
     private let accounts: [AppTransactionGroup: ObservedOwner]
-    /// Number of times that ingestion named different users for one transaction.
+    /// Number of contradictions: ingestion named different users for one transaction.
     let contradictionCount: Int
 
     /// - Parameter renewed: the scopes with a renewal info in the batch.

@@ -2,7 +2,7 @@ import AppStore
 import Entitlements
 import Store
 
-/// An app in an environment; a link belongs to one such pair.
+/// An app in an environment; links are looked up for this pair.
 struct AppScope: Hashable {
     let environment: Environment
     let bundleID: Identifier
@@ -12,7 +12,7 @@ extension PurchaseKey { var app: AppScope { AppScope(environment: environment, b
 
 extension AppTransactionGroup { var app: AppScope { AppScope(environment: environment, bundleID: bundleID) } }
 
-/// The links that concern the purchases of a batch; each is asked for once.
+/// The links to read for the purchases of a batch, each once.
 struct LinkQuestions {
     enum Name: Hashable {
         case token(AccountToken)
@@ -38,9 +38,9 @@ struct LinkQuestions {
         if asked.insert(question).inserted { questions.append(question) }
     }
 
-    /// Asks for all links that may name the owner of a purchase.
+    /// Adds all links that may name the owner of a purchase.
     ///
-    /// - Parameter tokensAreUserIDs: if true, no link of a token is asked for.
+    /// - Parameter tokensAreUserIDs: whether account tokens are user IDs; then no links of tokens are added.
     mutating func ask(about facts: OwnershipFacts, in app: AppScope, tokensAreUserIDs: Bool) {
         ask(.originalTransactionID(facts.originalTransactionID), in: app)
         if let id = facts.appTransactionID { ask(.appTransactionID(id), in: app) }
@@ -49,7 +49,7 @@ struct LinkQuestions {
         if let token = facts.renewalToken { ask(.token(token), in: app) }
     }
 
-    /// The questions as the store takes them.
+    /// The questions as parameters of the statement.
     var rows: [AccountLinkTable.Question] {
         questions.map { question in
             let (kind, key): (LinkKind, Identifier) =

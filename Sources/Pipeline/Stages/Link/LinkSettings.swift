@@ -2,13 +2,13 @@ package import Entitlements
 package import Settings
 import Topology
 
-/// The settings of `link-worker` alone.
+/// The settings that only `link-worker` has.
 package enum LinkSettings {
     /// The meaning of an account token.
     package enum Mode: String, CaseIterable, Sendable {
-        /// The user in `account_links`.
+        /// The token names a user in `account_links`.
         case links
-        /// The user ID itself.
+        /// The token is the user ID.
         case identity
     }
 

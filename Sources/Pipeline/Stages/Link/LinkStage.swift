@@ -9,12 +9,12 @@ package import Telemetry
 import Topology
 package import Worker
 
-/// Finds the user behind each purchase.
+/// Finds the owner of each purchase.
 ///
-/// The owner follows from the stored facts, links and policy alone, whatever the order in which
-/// records arrive, and is stored in the table `owners`. A record without an owner is forwarded like
-/// any other. A purchase with a changed owner is marked in the same transaction, and the outbox
-/// sends observations of it until a projection has removed the mark.
+/// The owner depends only on the stored facts, links and policy, not on the order of the records,
+/// and is stored in the table `owners`. A record without an owner is forwarded like any other. A
+/// purchase with a changed owner is marked in the same transaction, and the outbox sends
+/// observations of the purchase until a projection has removed the mark.
 package final class LinkStage: DatabaseStage {
     package let outboxes: [any Outbox]
     package let size: TransactionSize
@@ -25,7 +25,7 @@ package final class LinkStage: DatabaseStage {
 
     /// - Parameters:
     ///   - linkedTopic: the topic of the forwarded observations.
-    ///   - sweepInterval: the longest wait of a changed link whose notification was missed.
+    ///   - sweepInterval: the longest time until a changed link is applied whose notification was missed.
     package init(
         client: PostgresClient, rules: OwnershipRules, linkedTopic: String,
         sweepInterval: Duration = .milliseconds(500), metrics: LinkMetrics, log: Log

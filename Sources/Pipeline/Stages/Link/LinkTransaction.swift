@@ -6,14 +6,14 @@ import Records
 
 /// A transaction that adds the facts of a batch and finds the owners of its purchases.
 ///
-/// The locks come first: those of the Apple Accounts concerned, then those of the purchases. Every
-/// change of a purchase's owner holds the lock of its account, so the purchases of one account,
-/// which may name each other's owner, are never processed by two workers at once.
+/// It locks the affected Apple Accounts first, then the purchases. Every change of a purchase's
+/// owner holds the lock of its account. So two workers never process purchases of one account,
+/// which may name each other's owner, at the same time.
 struct LinkTransaction {
     private let connection: PostgresConnection
     private let batch: LinkBatch
     private let rules: OwnershipRules
-    /// Whether records of the batch's own purchases are forwarded, which projects them.
+    /// Whether records of the batch's purchases are forwarded, by which `entitle-worker` projects them.
     private let hasRecords: Bool
     private let newRows: NewRows
 
@@ -65,7 +65,7 @@ struct LinkTransaction {
         purchases = reading.purchases(answers).map { LinkedPurchase($0) }
     }
 
-    /// Reads the links and what the accounts' other purchases say, now that the accounts are known.
+    /// Reads the links, and the users that the accounts' other purchases name.
     private mutating func readLinksAndGroups() async throws {
         let groups = Array(touchedGroups)
         let missing = Set(groups).subtracting(locked)
@@ -80,7 +80,7 @@ struct LinkTransaction {
         decideDirectly(purchases.indices)
     }
 
-    /// The accounts of the batch and of its purchases, both present and former.
+    /// The accounts of the batch, and the present and former accounts of its purchases.
     private var touchedGroups: Set<AppTransactionGroup> {
         var groups = batch.groups
         for index in purchases.indices {
@@ -91,7 +91,7 @@ struct LinkTransaction {
     }
 
     private func questions(about indices: Range<Int>) -> LinkQuestions {
-        // Most purchases ask for the ID, the account and one token.
+        // Most purchases have three questions: for the ID, the account and one token.
         var questions = LinkQuestions(expected: indices.count * 3)
         for index in indices {
             questions.ask(
@@ -111,7 +111,7 @@ struct LinkTransaction {
 }
 
 extension LinkTransaction {
-    /// Adds the users of the batch's purchases to what was known of their accounts.
+    /// Adds the users of the batch's purchases to the known users of their accounts.
     ///
     /// - Returns: the accounts that changed.
     private mutating func settleGroups() async throws -> [AppTransactionGroup] {
@@ -121,7 +121,7 @@ extension LinkTransaction {
         return Set(before.keys).union(siblings.keys).filter { siblings[$0] != before[$0] }
     }
 
-    /// Removes these purchases' users: only PostgreSQL knows which users the others name.
+    /// Removes the withdrawn users of purchases; only PostgreSQL knows whether other purchases name them.
     private mutating func removeWithdrawn() async throws {
         let rows = purchases.filter(\.withdrawsUser).compactMap { purchase in
             purchase.state.stored.map { stored in
@@ -149,7 +149,7 @@ extension LinkTransaction {
         }
     }
 
-    /// Reads the purchases outside of the batch whose owner depends on a change.
+    /// Reads the purchases outside of the batch whose owner depends on a changed account.
     private mutating func readDependants(of groups: [AppTransactionGroup]) async throws {
         guard !groups.isEmpty else { return }
         let known = Set(purchases.map(\.state.key))
@@ -178,7 +178,7 @@ extension LinkTransaction {
             ownership, directUserID: purchase.direct?.userID, appTransactionID: purchase.facts.appTransactionID)
     }
 
-    /// Rule 3 for accounts without a purchase in the batch.
+    /// The owners by rule 3 of accounts without a purchase in the batch.
     private func accounts() -> [AppTransactionGroup: ObservedOwner] {
         var accounts: [AppTransactionGroup: ObservedOwner] = [:]
         for group in batch.accounts {
@@ -192,12 +192,11 @@ extension LinkTransaction {
 
     /// Writes changed owners, and marks their purchases for a projection.
     ///
-    /// The first owner of a purchase needs no mark if a record is forwarded: facts of the purchase
-    /// reach `entitle-worker` only after this commit, so that every projection of them reads this
-    /// owner or a later one.
+    /// The first owner of a purchase needs no mark if a record is forwarded: its facts reach
+    /// `entitle-worker` only after this commit, so every projection reads this owner or a later
+    /// one.
     ///
-    /// - Parameter oursCount: how many of the purchases, the first ones, have a record in the
-    ///   batch.
+    /// - Parameter oursCount: number of purchases, from the first, that have a record in the batch.
     private func write(_ oursCount: Int) async throws {
         var new: [OwnerTable.Row] = []
         var others: [OwnerTable.Row] = []
@@ -216,7 +215,7 @@ extension LinkTransaction {
         guard !pipeline.isEmpty else { return }
         pipeline.add(OwnerChangeTable.record, unlessEmpty: changes)
         if !changes.allSatisfy(\.hasRecord) {
-            // The commit notifies every listener that there is something to send.
+            // The commit notifies every listener of the new marks.
             pipeline.add(OwnerTable.notify)
         }
         _ = try await connection.run(pipeline)
@@ -224,7 +223,7 @@ extension LinkTransaction {
 }
 
 extension SiblingOwner {
-    /// Adds the owner of one more purchase.
+    /// Adds the owner of another purchase.
     fileprivate mutating func join(_ userID: Identifier) {
         switch self {
         case .none: self = .one(userID)

@@ -1,19 +1,19 @@
 import Entitlements
 import Store
 
-/// A purchase in work: its facts under its lock, and the owner that follows.
+/// A locked purchase: its facts, and the owner that follows from them.
 struct LinkedPurchase {
     let state: PurchaseOwnership
     let facts: OwnershipFacts
-    /// The account that it belongs to now.
+    /// The account that the purchase belongs to now.
     let group: AppTransactionGroup?
     /// The owner by rules 1 and 2.
     ///
-    /// `nil` if these rules name nobody, or were not asked yet.
+    /// `nil` if these rules name nobody or were not applied yet.
     var direct: Ownership?
     /// The owner by all rules.
     ///
-    /// `nil` until all rules were asked.
+    /// `nil` until all rules were applied.
     var owner: StoredOwner?
 
     init(_ state: PurchaseOwnership) {
@@ -22,7 +22,7 @@ struct LinkedPurchase {
         group = facts.appTransactionID.map { state.key.group($0) }
     }
 
-    /// Whether it no longer names the same user to its account as before.
+    /// Whether the purchase no longer names the user that it named to its account before.
     var withdrawsUser: Bool {
         guard let group = state.storedGroup, let user = state.stored?.directUserID else { return false }
         return self.group != group || direct?.userID != user

@@ -2,19 +2,21 @@ import Entitlements
 import Postgres
 import Store
 
-/// Thrown if a transaction finds that it needs more locks and cannot take them out of order: it
-/// runs again and takes them with the others.
+/// An error for a transaction that needs more locks but cannot acquire them out of order.
+///
+/// The transaction runs again and acquires them together with the others.
 struct LocksMissing: Error { let groups: Set<AppTransactionGroup> }
 
-/// Finds owners in a transaction that begins again if it needs more locks.
+/// Finds owners in a transaction that is repeated if it needs more locks.
 struct Linking: Sendable {
     let client: PostgresClient
     let rules: OwnershipRules
 
-    /// Maximum attempts at a batch that concerns more accounts than were locked.
+    /// Maximum attempts at a batch if each finds accounts that were not locked.
     private static let attemptsMax = 5
 
-    /// - Parameter hasRecords: whether records of the purchases are forwarded, which projects them.
+    /// - Parameter hasRecords: whether records of the purchases are forwarded, by which
+    ///   `entitle-worker` projects them.
     func settle(_ batch: LinkBatch, hasRecords: Bool) async throws -> LinkOutcome {
         var groups: Set<AppTransactionGroup> = []
         for _ in 1..<Self.attemptsMax {

@@ -2,14 +2,16 @@ package import AppStore
 package import Entitlements
 import Store
 
-/// A stored owner that differs from the one that facts, links and rules give.
+/// A stored owner that differs from the owner by facts, links and rules.
 package struct OwnerDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
-    /// The owner that should be stored; nil if nobody owns the purchase.
+    /// The owner that should be stored.
+    ///
+    /// `nil` if nobody owns the purchase.
     package let userID: Identifier?
-    /// The stored owner as text; empty without one.
+    /// The stored owner as text; empty without a stored owner.
     package let found: String
-    /// The owner that should be stored, in the same form.
+    /// The owner that should be stored, as text in the same form.
     package let expected: String
 
     init?(_ purchase: PurchaseKey, found: StoredOwner?, expected: StoredOwner) {

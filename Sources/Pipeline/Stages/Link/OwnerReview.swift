@@ -2,31 +2,30 @@ package import Entitlements
 package import Postgres
 package import Store
 
-/// Finds the owners of purchases again, from their facts, beside the workers.
+/// Finds the owners of purchases again from their facts, while the workers run.
 ///
-/// It holds the same locks as `link-worker`, so that a difference it finds is real, and no write in
-/// progress.
+/// It holds the same locks as `link-worker`, so a difference is never a write in progress.
 package struct OwnerReview: Sendable {
     private let client: PostgresClient
     private let rules: OwnershipRules
 
-    /// Maximum attempts at purchases that concern more accounts than were locked.
+    /// Maximum attempts if each finds accounts that were not locked.
     private static let attemptsMax = 5
 
-    /// - Parameter rules: the workers' own.
+    /// - Parameter rules: the rules that the workers use.
     package init(client: PostgresClient, rules: OwnershipRules) {
         self.client = client
         self.rules = rules
     }
 
-    /// Writes owners as they follow, in one transaction with the caller's statements.
+    /// Writes corrected owners, in one transaction with the caller's statements.
     ///
     /// - Parameters:
-    ///   - kept: purchases that are locked, and whose owners stay as they are.
-    ///   - mending: writes the facts that owners follow from, under the locks of the purchases'
-    ///     ownership and projection.
-    ///   - body: receives the result of `mending` and the owners that differed. If either throws,
-    ///     nothing is written; both may run again from their start.
+    ///   - kept: purchases that are locked but keep their owners.
+    ///   - mending: writes facts that decide owners, under the locks of the purchases' ownership
+    ///     and projection.
+    ///   - body: receives the result of `mending` and the owners that differed. If either closure
+    ///     throws, nothing is written; both may run repeatedly.
     package func transaction<T, Found>(
         about purchases: [PurchaseKey], keeping kept: Set<PurchaseScope>,
         mending: (PostgresConnection) async throws -> Found,

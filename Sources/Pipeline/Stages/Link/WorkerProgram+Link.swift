@@ -6,7 +6,7 @@ import Topology
 package import Worker
 
 extension WorkerProgram {
-    /// `link-worker`: its settings decide owners, but refuse nothing.
+    /// The program `link-worker`, whose settings decide owners but refuse no record.
     package static let link = WorkerProgram(
         .link, summary: "Finds the user behind each purchase.",
         declarations: DatabaseSettings.declarations + LinkSettings.declarations, otherSections: SharedSettings.sections,

@@ -6,15 +6,15 @@ import Store
 import Synchronization
 import Telemetry
 
-/// The client of one app, whose key file may be replaced at any time.
+/// The App Store Server API client of one app; its key file may be replaced at any time.
 final class APIAccess: Sendable {
     let app: RecoveredApp
     let api: AppStoreServerAPI
     private let setting: APIKeySetting
-    /// The contents of the file that the key in use was read from, or of a file that holds none.
+    /// The contents of the key file when it was last read; the file may have held no valid key.
     private let contents: Mutex<[UInt8]?>
 
-    /// - Parameter make: makes the client of these credentials.
+    /// - Parameter make: creates the client for credentials.
     init(_ app: RecoveredApp, _ setting: APIKeySetting, _ make: (APICredentials) throws -> AppStoreServerAPI) throws {
         self.app = app
         self.setting = setting
@@ -23,9 +23,9 @@ final class APIAccess: Sendable {
         contents = Mutex(file)
     }
 
-    /// Takes a key that has replaced the one in use; the former one stays if the file holds none.
+    /// Uses the key of a changed file; if the file holds no valid key, the former key stays in use.
     ///
-    /// - Returns: whether there is a new key.
+    /// - Returns: whether a new key is in use.
     func refresh(_ log: Log) -> Bool {
         let file = FileBytes.read(setting.keyFile)
         let isChanged = contents.withLock { contents in

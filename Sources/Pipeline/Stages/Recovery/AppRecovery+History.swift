@@ -5,15 +5,16 @@ import Store
 import Telemetry
 import Worker
 
-/// Reads the notification history, several slices of it side by side.
+/// Reads the notification history, several slices at a time.
 ///
-/// A slice is moved on after the broker has acknowledged what it passes: a page that is read twice
-/// is published twice, which changes nothing.
+/// A slice's position advances after the broker has acknowledged the page's records. A page that is
+/// read twice is published twice, which changes nothing.
 extension AppRecovery {
     private typealias Slice = RecoveryWindowTable.Slice
 
-    /// The statements at the end of a whole run, once a day, read tables from their beginning to
-    /// their end: one or two seconds for a million subscriptions.
+    /// Deadline of the statements at the end of a complete run, once a day.
+    ///
+    /// They scan whole tables: one or two seconds for a million subscriptions.
     private static let sweepMax = Duration.seconds(3600)
 
     func readHistory(_ job: RecoveryWindowTable.Job, _ deliver: @escaping OutboxDelivery) async throws {
@@ -51,7 +52,7 @@ extension AppRecovery {
         }
     }
 
-    /// Shrinks a slice that cannot be read whole.
+    /// Shrinks a slice to the part that can be read.
     private func clip(_ slice: inout Slice, to bounds: Range<Timestamp>) async throws {
         guard bounds != slice.bounds else { return }
         _ = try await client.run(RecoveryWindowTable.clip, (slice, bounds))
@@ -78,7 +79,7 @@ extension AppRecovery {
         }
     }
 
-    /// Publishes what is missing of a page.
+    /// Publishes the missing notifications of a page.
     private func take(_ page: NotificationPage, of slice: Slice, _ deliver: OutboxDelivery) async throws
         -> RecoveryWindowTable.PageCounts
     {
@@ -96,7 +97,7 @@ extension AppRecovery {
         return counts
     }
 
-    /// Publishes those that are missing.
+    /// Publishes the missing notifications.
     ///
     /// - Returns: the number of published records.
     private func publish(_ notifications: [ListedNotification], of slice: Slice, _ deliver: OutboxDelivery) async throws
@@ -140,7 +141,7 @@ extension AppRecovery {
         if slice.job == .complete { try await completed() }
     }
 
-    /// Asks about stale subscriptions, and forgets what Apple no longer lists.
+    /// Adds questions about stale subscriptions, and deletes notifications that Apple no longer lists.
     private func completed() async throws {
         let now = Timestamp.now
         var pipeline = Pipeline()
@@ -148,7 +149,7 @@ extension AppRecovery {
         pipeline.add(AppleNotificationTable.prune, (app, RecoveryPlan.earliest(app, at: now).before(days: 1)))
         pipeline.add(RecoveryRequestTable.prune, (app, RecoveryPlan.answersBefore(now)))
         let sweep = pipeline
-        // Other apps' work needs the pool's connections.
+        // Use a separate connection, because the work of other apps needs the pooled ones.
         _ = try await client.withHeldConnection { try await $0.run(sweep, deadline: Self.sweepMax) }
     }
 

@@ -8,11 +8,11 @@ import Worker
 extension AppRecovery {
     private typealias Request = RecoveryRequestTable.Request
 
-    /// Answers the questions of a kind that are due, several side by side.
+    /// Answers the due questions of a kind, several at a time.
     ///
-    /// A question whose answer fails is asked again later, after the others.
+    /// A question that fails is asked again later, after the others.
     ///
-    /// Throws if Apple's server cannot be reached, as every other question would wait for it too.
+    /// Throws if Apple's server cannot be reached, because every other question would fail too.
     func answerRequests(_ kind: RecoveryRequestTable.Kind, _ deliver: @escaping OutboxDelivery) async throws {
         try await SideBySide.work {
             Array(try await client.run(RecoveryRequestTable.due, (app, kind)))
@@ -103,7 +103,7 @@ extension AppRecovery {
         }
     }
 
-    /// Asks a question from its beginning, later.
+    /// Schedules a question to be asked again later, from its first page.
     private func restart(_ request: Request) async throws {
         _ = try await client.run(RecoveryRequestTable.advance, (request, nil, 0))
         try await delay(request)

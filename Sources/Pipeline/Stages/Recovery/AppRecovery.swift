@@ -5,7 +5,7 @@ import Store
 import Telemetry
 import Worker
 
-/// The jobs about one app: reads what Apple has, and publishes what the pipeline lacks.
+/// The recovery jobs of one app: reads Apple's data, and publishes what the pipeline lacks.
 struct AppRecovery: Sendable {
     let access: APIAccess
     let client: PostgresClient
@@ -16,7 +16,7 @@ struct AppRecovery: Sendable {
     var app: RecoveredApp { access.app }
     var api: AppStoreServerAPI { access.api }
 
-    /// Works until nothing of a kind is due, or its endpoint fails or has asked to be left alone.
+    /// Works until nothing of a kind is due, its endpoint fails, or Apple asks for a pause.
     @concurrent func work(_ kind: RecoveryWork.Kind, _ deliver: @escaping OutboxDelivery) async throws {
         do {
             if let job = kind.job {
@@ -30,10 +30,10 @@ struct AppRecovery: Sendable {
         }
     }
 
-    /// Lets an endpoint rest until the instant that Apple has named.
+    /// Pauses an endpoint until the instant that Apple has named.
     private func hold(_ endpoint: RecoveryEndpoint, until instant: Timestamp) async throws {
         let now = Timestamp.now
-        // An instant in the past would be no wait.
+        // An instant in the past would not pause anything.
         let until = max(instant, now.after(.seconds(1)))
         let isNew = try await !client.run(RecoveryLimitTable.hold, .init(endpoint, until: until)).isEmpty
         guard isNew, until > now.after(RecoveryPlan.longHold) else { return }

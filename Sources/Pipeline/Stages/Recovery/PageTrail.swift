@@ -1,8 +1,8 @@
-/// The pages that were read one after the other, by a cursor that Apple's server gives.
+/// The pages of a list read so far, identified by the cursors of Apple's server.
 ///
-/// It notices a cursor that comes again, and a list that has no end.
+/// It detects a repeated cursor, and a list without an end.
 struct PageTrail {
-    /// The bounds of what is read before other work gets a turn.
+    /// Maximum amounts to read before other work gets its turn.
     struct Bounds {
         var pagesMax = 10_000
         var timeMax = Duration.seconds(3_600)
@@ -10,7 +10,7 @@ struct PageTrail {
 
     enum Next {
         case readable
-        /// The cursor has been followed before.
+        /// The cursor was followed before.
         case repeated
         case tooLong
     }
@@ -19,13 +19,13 @@ struct PageTrail {
     private let begin = ContinuousClock.now
     private var cursors: Set<String>
 
-    /// - Parameter cursor: of the first page that is read; nil for a list's first one.
+    /// - Parameter cursor: the cursor of the first page to read; `nil` for the first page of the list.
     init(_ bounds: Bounds, from cursor: String?) {
         self.bounds = bounds
         cursors = cursor.map { [$0] } ?? []
     }
 
-    /// Decides whether the page of this cursor is read next.
+    /// Decides whether to read the page of this cursor next.
     mutating func follow(_ cursor: String) -> Next {
         guard cursors.insert(cursor).inserted else { return .repeated }
         let isLong = cursors.count >= bounds.pagesMax || ContinuousClock.now - begin >= bounds.timeMax

@@ -6,14 +6,14 @@ import OpenSSL
 import Records
 import Store
 
-/// The records of `raw` that Apple's answers become.
+/// Converts Apple's answers to records of the topic `raw`.
 package enum RecoveredBody {
     /// The value of the header `source`.
     static let source = "app-store-server-api"
     private static let job = "recovery-job"
     private static let page = "recovery-page"
 
-    /// A notification, with the correlation ID by which its outcome is recognized.
+    /// The record of a notification, with the correlation ID that identifies its outcome.
     static func notification(
         _ signedPayload: [UInt8], _ id: NotificationID, _ slice: RecoveryWindowTable.Slice, topic: String
     ) -> ProducerRecord {
@@ -29,7 +29,7 @@ package enum RecoveredBody {
             ])
     }
 
-    /// An answer about a purchase as it came, or in parts that the pipeline accepts.
+    /// The records of an answer about a purchase: unchanged, or in parts that the pipeline accepts.
     static func answer(_ body: [UInt8], to request: RecoveryRequestTable.Request, page: Int64, topic: String)
         throws(JSONError) -> [ProducerRecord]
     {
@@ -45,14 +45,13 @@ package enum RecoveredBody {
         ]
     }
 
-    /// A body of at most this size and number of items is accepted by `verify-worker` with its
-    /// default settings.
+    /// Maximum bytes of a body, and maximum items (`itemsMax`), that `verify-worker` accepts by default.
     package static let bytesMax = 512 << 10
     package static let itemsMax = 100
 
-    /// The body itself if it is small enough, else one body for some of its items.
+    /// The body itself if it is small enough, otherwise several bodies with a part of its items each.
     ///
-    /// None without an item: about an order that Apple does not know it answers a `status` alone.
+    /// Empty without items: Apple's answer about an unknown order contains only a `status`.
     package static func parts(of body: [UInt8]) throws(JSONError) -> [[UInt8]] {
         let root = try JSONDocument(parsing: body).root
         let (lists, path): ([JSONValue], [StaticString])
@@ -70,8 +69,8 @@ package enum RecoveredBody {
         return isAcceptable ? [body] : lists.flatMap { parts($0, path) }
     }
 
-    /// - Parameter path: the members around the list: the first of an object, a second of an object
-    ///   in a list of one.
+    /// - Parameter path: the names of the members that lead to the list: one name, or two if the
+    ///   first names an array of objects.
     private static func parts(_ list: JSONValue, _ path: [StaticString]) -> [[UInt8]] {
         var parts: [[JSONValue]] = []
         var bytes = 0
@@ -108,7 +107,7 @@ package enum RecoveredBody {
 struct NotificationID: Hashable {
     let environment: Environment
     let uuid: Identifier
-    /// The part that nobody else can write, as an ingestion service may copy its clients' IDs.
+    /// A secret part, because an ingestion service may copy correlation IDs from its clients.
     let nonce: String
 
     private static let prefix = Array("recovery/".utf8)
@@ -121,8 +120,9 @@ struct NotificationID: Hashable {
         self.nonce = nonce
     }
 
-    /// The UUID as the table `notifications` holds it; for a notification without a usable one, the
-    /// hash of its signed payload.
+    /// The UUID as stored in the table `notifications`.
+    ///
+    /// The hash of the signed payload replaces a UUID that is missing or too long.
     static func uuid(of notification: ListedNotification) -> Identifier {
         guard let uuid = notification.uuid, uuid.utf8.count <= uuidBytesMax else {
             return Identifier(SHA256.digest(notification.signedPayload).hex)
@@ -134,7 +134,7 @@ struct NotificationID: Hashable {
 
     /// Parses a correlation ID.
     ///
-    /// `nil` for an ID that others have given.
+    /// `nil` for an ID that `recovery-worker` did not create.
     init?(correlationID: [UInt8]) {
         guard correlationID.starts(with: Self.prefix) else { return nil }
         let rest = correlationID.dropFirst(Self.prefix.count)

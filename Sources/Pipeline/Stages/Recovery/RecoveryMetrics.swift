@@ -20,9 +20,9 @@ extension RecoveryWork.Kind {
     var apiEndpoint: APIEndpoint { RecoveryRequestTable.Kind(rawValue: rawValue)?.endpoint ?? .notificationHistory }
 }
 
-/// The metrics of `recovery-worker` alone.
+/// The metrics that only `recovery-worker` has.
 ///
-/// No label is called `job`: Prometheus has one of its own.
+/// No label is called `job`, because Prometheus adds a label of this name.
 package struct RecoveryMetrics: Sendable {
     private let requests: MetricFamily<Counter>
     private let records: MetricFamily<Counter>
@@ -69,7 +69,7 @@ package struct RecoveryMetrics: Sendable {
             labels: ["environment", "bundle_id", "endpoint"])
         for job in RecoveryWindowTable.Job.allCases { records[job.rawValue].increment(by: 0) }
         entries.increment(by: 0)
-        // A rate sees no rise from a series that is not there.
+        // Create the counters with 0, otherwise a rate would miss the first increment.
         for result in Self.results { attempts[result].increment(by: 0) }
     }
 
@@ -126,7 +126,7 @@ package struct RecoveryMetrics: Sendable {
         }
     }
 
-    /// Shows the waits that Apple has asked for, of these apps.
+    /// Shows these apps' pauses that Apple has asked for.
     func show(_ limits: [RecoveryLimitTable.Limit], of apps: [RecoveredApp], at now: Timestamp) {
         let times = Dictionary(limits.map { ($0.endpoint, $0.until) }, uniquingKeysWith: max)
         for endpoint in apps.flatMap(RecoveryEndpoint.all(of:)) {

@@ -5,18 +5,18 @@ import Postgres
 import Store
 package import Worker
 
-/// The work of `recovery-worker` without a record: its jobs about all apps.
+/// The work of `recovery-worker` that no record caused: the jobs of all apps.
 ///
-/// Each endpoint of an app has its own tasks and its own wait after a failure, so an endpoint that
+/// Each endpoint of an app has its own tasks and its own delay after a failure, so an endpoint that
 /// hangs or fails affects no other.
 ///
-/// A single copy of the worker works at a time, under a session lock that it keeps. Another copy
-/// takes over as soon as the server misses the first one, and finds the cursors in the tables.
+/// A single copy of the worker does this at a time and holds a session lock. Another copy takes
+/// over as soon as the server drops that connection, and finds the cursors in the tables.
 actor RecoveryOutbox: Outbox {
     /// The state of an endpoint whose last request failed.
     private struct Fault {
         let error: any Error
-        /// Instant at which the endpoint is asked again, unless the key is replaced before.
+        /// Instant of the next request to the endpoint; a replaced key allows an earlier one.
         let until: ContinuousClock.Instant
         let delay: Duration
     }
@@ -31,13 +31,13 @@ actor RecoveryOutbox: Outbox {
     private var shownAt: ContinuousClock.Instant?
 
     private static let interval = Duration.seconds(1)
-    /// Counting a million open notifications takes a tenth of a second.
+    /// Interval of the metrics: counting a million open notifications takes 0.1 s.
     private static let metricsInterval = Duration.seconds(5)
     private static let delayMin = Duration.seconds(1)
     private static let delayMax = Duration.seconds(60)
     private static let refusalDelay = Duration.seconds(600)
 
-    /// - Parameter finishes: whether purchases are finished at Apple.
+    /// - Parameter finishes: whether the worker finishes purchases at Apple.
     init(_ apps: [AppRecovery], finishes: Bool, client: PostgresClient, metrics: RecoveryMetrics) {
         self.apps = Dictionary(apps.map { ($0.app, $0) }) { first, _ in first }
         self.finishes = finishes
@@ -47,15 +47,15 @@ actor RecoveryOutbox: Outbox {
 
     func waitForWork() async throws { try await using { _ = try await $0.notifications(deadline: Self.interval) } }
 
-    /// Begins what is due, and leaves it to its tasks.
+    /// Starts tasks for the due work, and returns without waiting for them.
     ///
-    /// Throws while an endpoint fails.
+    /// Throws if the last request to an endpoint failed.
     func empty(_ deliver: @escaping OutboxDelivery) async throws {
         var due: [RecoveryWork] = []
         try await using { due = try await prepare($0) }
         guard isAlone else { return }
         for app in apps.values where app.access.refresh(app.log) { faults = faults.filter { $0.key.app != app.app } }
-        // Work that is not due any more cannot fail any more.
+        // Remove expired faults of endpoints that have no more work.
         let current = Set((due + tasks.keys).map(\.endpoint))
         faults = faults.filter { $0.value.until > .now || current.contains($0.key) }
         for work in due where tasks[work] == nil {
@@ -65,18 +65,18 @@ actor RecoveryOutbox: Outbox {
         try check()
     }
 
-    /// Ends all tasks: their cursors are where the last acknowledged page has left them.
+    /// Ends all tasks; their cursors stay behind the last acknowledged page.
     func close() async {
         await stop()
         await standing.close()
     }
 
-    /// Waits until no task works.
+    /// Waits until all tasks have ended.
     func settled() async { while let task = tasks.values.first { await task.value } }
 
     /// Throws the fault of an endpoint whose last request failed.
     func check() throws {
-        // A fault of the database or the broker concerns all endpoints.
+        // A fault of the database or the broker affects all endpoints.
         if let fault = faults.values.first(where: { !($0.error is APIFailure) }) { throw fault.error }
         if let fault = faults.values.first { throw PartialFault(fault.error) }
     }
@@ -86,7 +86,7 @@ extension RecoveryOutbox {
     private func begin(_ work: RecoveryWork, _ deliver: @escaping OutboxDelivery) {
         guard let app = apps[work.app] else { return }
         if !tasks.keys.contains(where: { $0.endpoint == work.endpoint }) {
-            // The table decides how long Apple's wait lasts: an operator may have ended it.
+            // The table decides how long Apple's pause lasts, because an operator may have ended it.
             app.api.release(work.kind.apiEndpoint)
         }
         let reporting: OutboxDelivery = { records in
@@ -114,7 +114,7 @@ extension RecoveryOutbox {
         let failure = error as? APIFailure
         let delay =
             switch failure?.cause {
-            // The loop delays all of them.
+            // The loop delays every endpoint.
             case nil: Duration.zero
             case .refused?: Self.refusalDelay
             default: min(max(Self.delayMin, (former?.delay ?? .zero) * 2), Self.delayMax)
@@ -130,8 +130,7 @@ extension RecoveryOutbox {
         isAlone = false
     }
 
-    /// Takes the lock unless another copy holds it, sets the apps and at times shows the state
-    /// of all.
+    /// Acquires the lock unless another copy holds it, stores the apps, and updates the metrics when due.
     ///
     /// - Returns: the work that is due.
     private func prepare(_ connection: PostgresConnection) async throws -> [RecoveryWork] {
@@ -156,7 +155,7 @@ extension RecoveryOutbox {
         return Array(answers[due])
     }
 
-    /// Lends the connection that holds the lock; without it nothing goes on.
+    /// Runs `body` on the connection that holds the lock; stops all tasks on an error.
     private func using(_ body: (PostgresConnection) async throws -> Void) async throws {
         do {
             try await standing.use { _ in

@@ -4,13 +4,13 @@ import Settings
 import Store
 import Topology
 
-/// The intervals, windows and bounds of the questions to Apple.
+/// The intervals, windows and bounds of the requests to Apple.
 struct RecoveryPlan: Sendable {
     let missedInterval: Duration
     let completeInterval: Duration
     let staleMax: Int
     let rawTopic: String
-    /// Bounds of one question, or of one slice of the history.
+    /// The bounds of one question, or of one slice of the history.
     var pages = PageTrail.Bounds()
 
     init(_ settings: SettingsValues, rawTopic: String) {
@@ -21,15 +21,16 @@ struct RecoveryPlan: Sendable {
     }
 
     private static let missedDays: Int64 = 2
-    /// Apple keeps 180 days in Production and 30 in the Sandbox (App Store Server API, Get
-    /// Notification History); a day less, as its clock decides.
+    /// Days of readable history: Apple keeps 180 in Production and 30 in the Sandbox (App Store
+    /// Server API, Get Notification History).
+    ///
+    /// One day less here, because Apple's clock decides.
     private static let productionDays: Int64 = 179
     private static let otherDays: Int64 = 29
 
-    /// Days for which an answered question is kept; a stale subscription is not asked about again
-    /// in that time.
+    /// Days for which an answered question is kept; in this time a stale subscription has no new question.
     private static let answersDays: Int64 = 7
-    /// Days after its renewal date from which on a subscription is stale.
+    /// Days after its renewal date until a subscription is stale.
     private static let renewalDays: Int64 = 1
 
     func interval(_ job: RecoveryWindowTable.Job) -> Duration { job == .missed ? missedInterval : completeInterval }
@@ -38,16 +39,15 @@ struct RecoveryPlan: Sendable {
         (missedFrom: now.before(days: missedDays), completeFrom: earliest(app, at: now), until: now)
     }
 
-    /// The oldest instant that Apple can be asked about.
+    /// The oldest instant for which Apple answers.
     static func earliest(_ app: RecoveredApp, at now: Timestamp) -> Timestamp {
         now.before(days: app.environment == .production ? productionDays : otherDays)
     }
 
-    /// The part of a slice that can be read: without what Apple lists no more, and what is still to
-    /// come by a clock that was set back.
+    /// The part of a slice that can be read: the time within Apple's history and not in the future.
     ///
-    /// It stays as it is until its last page: Apple accepts a page's token only with the bounds
-    /// of the first page.
+    /// The bounds stay the same until the last page: Apple accepts a page's token only with the
+    /// bounds of the first page. A time may be in the future after a clock was set back.
     static func readable(_ slice: RecoveryWindowTable.Slice, at now: Timestamp) -> Range<Timestamp> {
         guard slice.pageToken == nil else { return slice.bounds }
         let (from, until) = (slice.bounds.lowerBound, slice.bounds.upperBound)
@@ -55,12 +55,11 @@ struct RecoveryPlan: Sendable {
         return min(max(from, earliest(slice.app, at: now)), end)..<end
     }
 
-    /// Returns the wait before a slice is read again: a minute for each earlier wait, at most an
-    /// hour.
+    /// Returns the delay before a slice is read again: one minute for each earlier delay, at most an hour.
     static func delay(after count: Int64) -> Duration { .seconds(60 * min(count, 60)) }
-    /// Time for which a list without an end is left alone.
+    /// Delay before a list without an end is read again.
     static let endlessDelay = Duration.seconds(3_600)
-    /// Longest hold by Apple that is not reported.
+    /// Longest pause asked for by Apple that is not reported.
     static let longHold = Duration.seconds(3_600)
 
     static func staleBefore(_ now: Timestamp) -> Timestamp { now.before(days: renewalDays) }
@@ -68,7 +67,7 @@ struct RecoveryPlan: Sendable {
 }
 
 extension Timestamp {
-    /// The time by this machine's clock.
+    /// The present time by this machine's clock.
     static var now: Timestamp { Timestamp(milliseconds: WallClock.milliseconds) }
 
     func before(days: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds - days * Self.millisecondsPerDay) }

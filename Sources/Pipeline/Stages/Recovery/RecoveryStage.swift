@@ -8,9 +8,9 @@ package import Store
 import Topology
 package import Worker
 
-/// Reads what became of recovered notifications, while its outbox asks Apple for what is missing.
+/// Reads the outcomes of recovered notifications; its outbox asks Apple for missing ones.
 ///
-/// A record of `outcomes` is the pipeline's own, so it is never refused.
+/// Records of `outcomes` come from the pipeline itself, so none is refused.
 package final class RecoveryStage: DatabaseStage {
     package let outboxes: [any Outbox]
     package let client: PostgresClient
@@ -45,7 +45,7 @@ package final class RecoveryStage: DatabaseStage {
 extension AppleNotificationTable.Outcome {
     /// Reads the status in a record of `outcomes`.
     ///
-    /// `nil` for a record that is no outcome.
+    /// `nil` if the record is no outcome.
     fileprivate init?(_ record: ConsumerRecord) {
         guard let value = record.value, let root = try? JSONDocument(parsing: value).root,
             let status = root["status"]?.string.flatMap(Outcome.Status.init(rawValue:))

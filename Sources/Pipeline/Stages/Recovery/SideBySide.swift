@@ -1,11 +1,11 @@
-/// Work on several items at once.
+/// Runs work on several items at once.
 enum SideBySide {
-    /// 50 requests a second at 200 ms each, and some for what is done with the answers.
+    /// Maximum items at once: ten for 50 requests a second of 200 ms each, and some for processing answers.
     static let itemsMax = 16
 
-    /// Works until nothing is due any more; the first failure ends it, and what is in work.
+    /// Works until nothing is due any more; the first failure cancels all work.
     ///
-    /// - Parameter due: items that are due, those in work among them.
+    /// - Parameter due: returns the due items, including those in progress.
     static func work<Item: Identifiable & Sendable>(
         due: () async throws -> [Item], _ work: @escaping @Sendable (Item) async throws -> Void
     ) async throws where Item.ID: Sendable {

@@ -11,12 +11,12 @@ import Topology
 package import Worker
 
 extension HealthCondition {
-    /// Apple's server answers, or another copy asks it.
+    /// The condition that Apple's server answers, or that another copy does the work.
     package static let apple = HealthCondition("apple")
 }
 
 extension WorkerProgram {
-    /// `recovery-worker`: publishes to `raw` alone, so that nothing is believed unverified.
+    /// The program `recovery-worker`; it publishes only to `raw`, so that everything is verified.
     package static let recovery = WorkerProgram(
         .recovery, summary: "Asks Apple's server for what never arrived.",
         declarations: DatabaseSettings.declarations + RecoverySettings.declarations,
@@ -39,9 +39,9 @@ extension WorkerProgram {
         })
 }
 
-/// The apps that Apple's server is asked about: those of `apps` with a key.
+/// The apps that are recovered: those of `apps` with a key.
 enum RecoveredApps {
-    /// Problems that only several settings together show.
+    /// Problems in the combination of several settings.
     static func problems(_ settings: SettingsValues) -> [SettingProblem] {
         do throws(SettingsError) {
             _ = try accesses(settings)
@@ -81,7 +81,7 @@ enum RecoveredApps {
         let app = RecoveredApp(environment: Environment(rawValue: app.environment), bundleID: Identifier(app.bundleID))
         var options = HTTPSOptions()
         options.proxy = settings[RecoverySettings.proxy]
-        // An endpoint that hangs takes no connection of another one's.
+        // Enough connections for all kinds, so that a hanging endpoint does not block another.
         options.connectionsMax = SideBySide.itemsMax * RecoveryWork.Kind.allCases.count
         return try APIAccess(app, key) { [options] credentials in
             try AppStoreServerAPI(

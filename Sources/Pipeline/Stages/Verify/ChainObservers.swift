@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 
-/// Passes a chain that has come into use on to all observers.
+/// Passes each newly used chain to all observers.
 struct ChainObservers: ChainObserver {
     let leaves: LeafWatch
     let revocations: RevocationLookup?

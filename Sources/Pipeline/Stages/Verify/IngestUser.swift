@@ -2,13 +2,13 @@ import AppStore
 import Kafka
 import Records
 
-/// The owner of its purchases by a raw record's headers.
+/// The user that a raw record's headers name as the owner of its purchases.
 ///
-/// The ingestion service sets the header `user-id` from its own session; the body is the app's.
+/// The ingestion service sets the header `user-id` from its session; the app sets the body.
 enum IngestUser: Equatable {
     case unnamed
     case named(Identifier)
-    /// Several headers, or a value that is not UTF-8 or not a valid identifier.
+    /// The record has several such headers, or a value that is not UTF-8 or not a valid identifier.
     case malformed
 
     init(_ headers: [KafkaHeader]) {

@@ -3,20 +3,22 @@ package import OpenSSL
 import Synchronization
 package import Telemetry
 
-/// Watches the leaf certificates in use: logs a new one, and foresees the end of an old one.
+/// Watches the leaf certificates in use: logs new ones, and warns before one expires.
 package final class LeafWatch: Sendable {
     private struct Leaf {
         let end: Int64
         let observations: Counter
-        /// The newest date that it has signed, in seconds since 1970.
+        /// The newest signed date of the leaf, in seconds since 1970.
         var lastSigned = Int64.min
     }
 
-    /// Apple has had three in five years; beyond this the one that signed longest ago is forgotten.
+    /// Maximum leaves; if there are more, the one that signed longest ago is forgotten.
+    ///
+    /// Apple has used three in five years.
     package static let leavesMax = 32
-    /// A leaf that signed within this time before now is in use.
+    /// Time after its last signature for which a leaf counts as in use.
     package static let inUseSeconds: Int64 = 7 * 86_400
-    /// A leaf in use that ends within this time is about to be replaced.
+    /// Time before the expiry of a leaf in use from which it is reported.
     package static let foresightSeconds: Int64 = 60 * 86_400
 
     private let leaves = Mutex<[SHA256Digest: Leaf]>([:])
@@ -41,7 +43,7 @@ package final class LeafWatch: Sendable {
         }
     }
 
-    /// Records a chain that has come into use, its leaf first.
+    /// Records a newly used chain, which begins with its leaf.
     package func add(_ chain: [Certificate]) {
         guard let certificate = chain.first else { return }
         let isNew = leaves.withLock { leaves in
@@ -64,7 +66,7 @@ package final class LeafWatch: Sendable {
             ])
     }
 
-    /// Counts what leaves have signed.
+    /// Counts the items that each leaf has signed, and records its newest signed date.
     package func signed(_ items: [VerifiedItem]) {
         leaves.withLock { leaves in
             for item in items {

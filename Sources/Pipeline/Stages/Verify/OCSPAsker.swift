@@ -1,7 +1,7 @@
 import OpenSSL
 import Threads
 
-/// Requests certificates' status from responders, one after the other, on a thread of its own.
+/// Requests certificates' status from responders, one after the other, on a separate thread.
 actor OCSPAsker {
     private let executor = ThreadExecutor(name: "ocsp")
 
@@ -9,10 +9,10 @@ actor OCSPAsker {
 
     /// Maximum addresses tried for a subject.
     private static let addressesMax = 3
-    /// An answer with a responder's certificate takes about 2 KiB.
+    /// Maximum bytes of an answer; one with a responder's certificate has about 2 KiB.
     private static let answerBytesMax = 64 << 10
 
-    /// Asks at the subject's addresses until one gives a valid answer.
+    /// Asks at the subject's addresses until one returns a valid answer.
     func ask(about subject: RevocationBook.Subject, deadlineSeconds: Int, now: @Sendable () -> Int64) -> Result<
         OCSPAnswer, OCSPError
     > {

@@ -2,17 +2,18 @@ package import AppStore
 package import OpenSSL
 import Topology
 
-/// The answers of responders about each certificate in use, and when to ask again; pure, the time
-/// is an argument.
+/// The answers of responders about each certificate in use, and the times of the next questions.
+///
+/// The type is pure: the time is an argument.
 package struct RevocationBook: Sendable {
     /// A certificate and its issuer.
     package struct Subject: Sendable {
         package let certificate: Certificate
         package let issuer: Certificate
 
-        /// The certificate's own addresses, or the root's if it names none.
+        /// The OCSP addresses of the certificate, or of the root if the certificate names none.
         ///
-        /// Empty if no responder can ever answer.
+        /// Empty if no responder can answer.
         package let responders: [String]
 
         /// - Parameter root: the root of the chain.
@@ -28,9 +29,9 @@ package struct RevocationBook: Sendable {
     package enum Change: Hashable, Sendable {
         case none
         case revoked(since: Int64)
-        /// A revocation ended, as a hold can.
+        /// A revocation ended, which is possible for a hold.
         case reinstated
-        /// Another fault than the last time.
+        /// The question failed with another fault than the last one.
         case fault(OCSPError)
     }
 
@@ -38,11 +39,11 @@ package struct RevocationBook: Sendable {
         let subject: Subject
         /// First second of the revocation, since 1970.
         ///
-        /// `nil` if not revoked.
+        /// `nil` if the certificate is not revoked.
         var revokedSince: Int64?
-        /// Time at which the responder made the newest answer that counts, in seconds since 1970.
+        /// Time at which the responder produced the newest accepted answer, in seconds since 1970.
         var answeredAt = Int64.min
-        /// Time until which a good answer counts, in seconds since 1970.
+        /// Time until which the status good is valid, in seconds since 1970.
         var goodUntil = Int64.min
         var nextQuestion = Timestamp(milliseconds: .min)
         var isBeingAsked = false
@@ -50,21 +51,23 @@ package struct RevocationBook: Sendable {
         var fault: OCSPError?
     }
 
-    /// Further certificates are not added and stay unknown; Apple has a handful.
+    /// Maximum certificates; further ones are not added and stay unknown.
+    ///
+    /// Apple uses a handful.
     package static let certificatesMax = 1_000
 
     private let interval: Int64
     private let repetition: Int64
     private var entries: [SHA256Digest: Entry] = [:]
 
-    /// - Parameter interval: between two questions about one certificate; at most ten seconds after
-    ///   a failed one.
+    /// - Parameter interval: the time between two questions about one certificate; after a failure
+    ///   at most ten seconds.
     package init(interval: Duration) {
         self.interval = Int64(interval / .milliseconds(1))
         repetition = min(self.interval, 10_000)
     }
 
-    /// Continues with the entries of another book; its open questions are asked again.
+    /// Copies the entries of another book; its open questions are asked again.
     package mutating func resume(_ other: RevocationBook) {
         entries = other.entries.mapValues { entry in
             var entry = entry
@@ -74,16 +77,16 @@ package struct RevocationBook: Sendable {
         }
     }
 
-    /// Adds a certificate, unless it is known.
+    /// Adds a certificate unless it is known.
     package mutating func add(_ subject: Subject) {
         let fingerprint = subject.certificate.fingerprint
         guard entries[fingerprint] == nil, entries.count < Self.certificatesMax else { return }
         entries[fingerprint] = Entry(subject: subject)
     }
 
-    /// The subjects to ask about now; each is returned once until `note(_:about:at:)`.
+    /// The subjects to ask about now; each is returned once until `record(_:about:at:)`.
     package mutating func due(at now: Timestamp) -> [Subject] {
-        // A time that lies further ahead was set by a clock that has been corrected since.
+        // A later time was set by a clock that has been corrected since.
         let latest = Timestamp(milliseconds: now.milliseconds + 2 * interval)
         let due = entries.filter { _, entry in
             !entry.isBeingAsked && (entry.nextQuestion <= now || entry.nextQuestion > latest)
@@ -131,7 +134,7 @@ package struct RevocationBook: Sendable {
         return .fault(fault)
     }
 
-    /// The statuses at a time.
+    /// The statuses of all certificates at a time.
     package func statuses(at now: Timestamp) -> [SHA256Digest: RevocationSnapshot.Status] {
         entries.mapValues { entry in
             if let since = entry.revokedSince { return .revoked(since: since) }

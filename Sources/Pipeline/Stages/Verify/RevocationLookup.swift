@@ -4,10 +4,10 @@ import Synchronization
 package import Telemetry
 package import Topology
 
-/// Asks in the background whether the certificates in use are revoked, while records arrive.
+/// Asks responders in the background whether the certificates in use are revoked.
 ///
-/// A question is due once per certificate and interval, and is asked when a batch arrives: an idle
-/// worker asks nothing, and no batch waits for an answer here.
+/// A question is due once per certificate and interval, and is asked when a batch arrives. An idle
+/// worker asks nothing, and no batch waits here for an answer.
 package final class RevocationLookup: Sendable {
     private let policy: RevocationPolicy
     private let book: Mutex<RevocationBook>
@@ -17,7 +17,7 @@ package final class RevocationLookup: Sendable {
     private let now: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - predecessor: continues with its knowledge.
+    ///   - predecessor: the lookup before a reload, whose answers are kept.
     ///   - now: the wall clock.
     package init(
         _ policy: RevocationPolicy, metrics: RevocationMetrics, log: Log, predecessor: RevocationLookup? = nil,
@@ -32,7 +32,7 @@ package final class RevocationLookup: Sendable {
         self.book = Mutex(book)
     }
 
-    /// Adds a chain's certificates below the root.
+    /// Adds the certificates of a chain, except its root.
     package func add(_ chain: [Certificate]) {
         book.withLock { book in
             for (certificate, issuer) in zip(chain, chain.dropFirst()) {
@@ -50,7 +50,7 @@ package final class RevocationLookup: Sendable {
         return RevocationSnapshot(isHard: policy.isHard, statuses: statuses)
     }
 
-    /// The error that makes records wait, with the fault of the last question.
+    /// Returns the error that makes records wait, with the fault of the last question.
     func wait(for certificates: Set<SHA256Digest>) -> RevocationUnknown {
         let faults = book.withLock { book in certificates.sorted().map { book.fault(of: $0) } }
         let fault = faults.lazy.compactMap { $0 }.first

@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 package import Telemetry
 
-/// The metrics of questions about revoked certificates.
+/// The metrics of questions about the revocation of certificates.
 package final class RevocationMetrics: Sendable {
     private let questions: MetricFamily<Counter>
     private let certificates: MetricFamily<Gauge>

@@ -1,10 +1,13 @@
 package import OpenSSL
 
-/// Good records wait because the revocation status of these certificates is unknown: a fault of the
-/// infrastructure, never of a record.
+/// An error for valid records that wait because the revocation status of certificates is unknown.
+///
+/// The infrastructure causes this fault, never a record.
 package struct RevocationUnknown: Error, Sendable, CustomStringConvertible {
     package let certificates: Set<SHA256Digest>
-    /// The fault of the last question, if one has ended.
+    /// The fault of the last question.
+    ///
+    /// `nil` if none has failed.
     package let fault: OCSPError?
 
     package var description: String {

@@ -1,16 +1,16 @@
 package import AppStore
 import Synchronization
 
-/// Verifiers that are lent to one thread at a time, so that each keeps its warm chain cache.
+/// A pool of verifiers, each lent to one thread at a time, so that it keeps its warm chain cache.
 ///
-/// The pool makes a verifier when all are lent, so there are as many as were ever in use at once.
+/// The pool creates a verifier when all are lent, so it keeps as many as were ever in use at once.
 package final class VerifierPool: Sendable {
     private let configuration: VerifierConfiguration
     private let idle = Mutex<[Loan]>([])
 
     package init(configuration: VerifierConfiguration) { self.configuration = configuration }
 
-    /// Lends a verifier while `body` runs, with the given revocation statuses.
+    /// Runs `body` with a verifier that has the given revocation statuses.
     package func withVerifier<Result>(knowing revocations: RevocationSnapshot? = nil, _ body: (Verifier) -> Result)
         -> Result
     {
@@ -20,7 +20,7 @@ package final class VerifierPool: Sendable {
         return body(loan.verifier)
     }
 
-    /// Sendable because the task that removed it from `idle` is the only one that has it.
+    /// A lent verifier; sendable because only the task that removed it from `idle` uses it.
     private final class Loan: @unchecked Sendable {
         let verifier: Verifier
 

@@ -1,7 +1,7 @@
 package import AppStore
 package import Telemetry
 
-/// The metrics of `verify-worker` beyond those of every worker.
+/// The metrics that only `verify-worker` has.
 package final class VerifyMetrics: Sendable {
     private let observations: MetricFamily<Counter>
     private let ignoredBodies: MetricFamily<Counter>
@@ -18,7 +18,7 @@ package final class VerifyMetrics: Sendable {
     private let chainsCached: MetricFamily<Gauge>
     private let now: @Sendable () -> Timestamp
 
-    /// - Parameter now: the wall clock; a signed date after it is accepted and counted.
+    /// - Parameter now: the wall clock; later signed dates are accepted and counted.
     package init(_ registry: MetricsRegistry, now: @escaping @Sendable () -> Timestamp) {
         self.now = now
         observations = registry.counter("verify_observations", "Observations forwarded, by content.", labels: ["kind"])
@@ -65,7 +65,7 @@ package final class VerifyMetrics: Sendable {
 
     func ignored(_ reason: VerifiedBody.IgnoreReason) { ignoredBodies[reason.rawValue].increment() }
 
-    /// Counts JWS that were left out of accepted bodies.
+    /// Counts JWS that were ignored in accepted bodies.
     func ignoredKinds(_ count: Int) { ignoredKinds.increment(by: count) }
 
     func refusedHeaders(_ count: Int) {
@@ -85,7 +85,7 @@ package final class VerifyMetrics: Sendable {
 }
 
 extension VerifiedItem {
-    /// A label from a bounded set.
+    /// The label of the item's kind, from a bounded set.
     fileprivate var kind: String {
         if receipt != nil { return "receipt_record" }
         if transaction != nil { return "transaction" }

@@ -8,9 +8,9 @@ import Synchronization
 import Topology
 package import Worker
 
-/// The first of the four stages: forwards only what Apple signed for a configured app.
+/// The first of the four stages: forwards only data that Apple signed for a configured app.
 ///
-/// Stateless but for the verified chains, so a record may be processed again at any time.
+/// The stage keeps no state except verified chains, so a record may be processed again at any time.
 package final class VerifyStage: Stage {
     private let topic: String
     private let threadsMax: Int
@@ -24,9 +24,9 @@ package final class VerifyStage: Stage {
     /// - Parameters:
     ///   - topic: the topic of the observations.
     ///   - trustsIngestUser: whether to read the header in which ingestion names the user.
-    ///   - threadsMax: how many threads work on one batch together.
-    ///   - bodyOutputBytesMax: the bytes of all observations of one body together.
-    ///   - revocations: nil if no responder is asked.
+    ///   - threadsMax: maximum threads that work on one batch.
+    ///   - bodyOutputBytesMax: maximum total bytes of the observations of one body.
+    ///   - revocations: the revocation lookup; `nil` if no responder is asked.
     package init(
         configuration: VerifierConfiguration, topic: String, trustsIngestUser: Bool = false, threadsMax: Int,
         bodyOutputBytesMax: Int = VerifySettings.outputBytesMaxDefault, metrics: VerifyMetrics, leaves: LeafWatch,
@@ -45,9 +45,9 @@ package final class VerifyStage: Stage {
         metrics.verifying(by: configuration)
     }
 
-    /// Throws `RevocationUnknown` if good records have to wait for a responder.
+    /// Throws `RevocationUnknown` if valid records have to wait for a responder.
     ///
-    /// Processes only the first records if their outputs reach what one batch may hold.
+    /// Processes only the first records if their outputs reach the maximum of one batch.
     package func process(_ records: [ConsumerRecord]) async throws(RevocationUnknown) -> [Verdict] {
         let snapshot = revocations?.refresh()
         let queue = RecordQueue(records, outputBytesMax: Self.batchOutputBytesMax)
@@ -57,17 +57,17 @@ package final class VerifyStage: Stage {
         return parts.flatMap(\.verdicts).sorted { $0.index < $1.index }.map(\.verdict)
     }
 
-    /// Bytes of one batch's observations after which no further body is verified.
+    /// Total bytes of a batch's observations after which no further body is verified.
     private static let batchOutputBytesMax = 8 << 20
 
     /// The verdicts of one thread on the records that it took from the queue.
     private struct Part: Sendable {
         var verdicts: [(index: Int, verdict: Verdict)] = []
-        /// Certificates that a record waits for; it has no verdict then.
+        /// Certificates whose status records wait for; these records have no verdict.
         var awaited: Set<SHA256Digest> = []
     }
 
-    /// A thread with fewer records is not worth it.
+    /// Minimum records for which a further thread is started.
     private static let threadRecordsMin = 16
 
     private func verify(_ queue: RecordQueue, _ snapshot: RevocationSnapshot?) async -> [Part] {
@@ -79,7 +79,7 @@ package final class VerifyStage: Stage {
         }
     }
 
-    /// Verifies records while the queue returns any.
+    /// Verifies records until the queue is empty.
     @concurrent private func verifyShare(of queue: RecordQueue, _ snapshot: RevocationSnapshot?) async -> Part {
         verifiers.withVerifier(knowing: snapshot) { verifier in
             let passedBefore = verifier.passedUnknown
@@ -125,7 +125,9 @@ package final class VerifyStage: Stage {
         } catch { return .deadLettered(incomplete(error)) }
     }
 
-    /// The user that the ingestion service names; nil if it is not trusted, or names nobody.
+    /// The user that the ingestion service names.
+    ///
+    /// `nil` if the service is not trusted, or names nobody.
     private func ingestUserID(of record: ConsumerRecord) -> Identifier? {
         guard trustsIngestUser else { return nil }
         switch IngestUser(record.headers) {
@@ -137,9 +139,11 @@ package final class VerifyStage: Stage {
         }
     }
 
-    /// The observations of a body; nil if they are too large together.
+    /// The observations of a body.
     ///
-    /// The heads are written before that is known, the payloads are copied only then.
+    /// `nil` if their total size is too large.
+    ///
+    /// The heads are written before the size check, the payloads are copied after it.
     private func outputs(_ items: [VerifiedItem], of record: ConsumerRecord) throws(IncompletePayload)
         -> [ProducerRecord]?
     {
@@ -155,14 +159,14 @@ package final class VerifyStage: Stage {
                     index: index, count: items.count), ingestUserID: user)
             encoded.append(observation.encoded())
         }
-        // A key is a part of its observation, and a header short text.
+        // A key is part of its observation, and a header is short text.
         let headersMax = headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) }
         let bytesMax = encoded.reduce(0) { $0 + $1.valueBytes + headersMax }
         guard bytesMax <= bodyOutputBytesMax else { return nil }
         return encoded.map { $0.record(for: topic, headers: headers) }
     }
 
-    /// The verifier requires every member of a payload that its facts need.
+    /// Refuses an incomplete payload; the verifier should have required every member that facts need.
     private func incomplete(_ error: IncompletePayload) -> Refusal {
         Refusal(reason: .payloadMalformed, detail: "a field is missing that a fact of \(error.payload.rawValue) needs")
     }
@@ -175,7 +179,9 @@ package final class VerifyStage: Stage {
 }
 
 extension Refusal {
-    /// A refusal by the settings alone is evidence against them: its signatures are good.
+    /// The evidence for the breaker.
+    ///
+    /// A refusal with valid signatures is evidence against the settings.
     fileprivate var evidence: Breaker.Evidence? {
         signedPayload.map { payload in
             .refused(
@@ -191,8 +197,7 @@ extension Refusal {
     }
 }
 
-/// The records of a batch, taken one by one by several threads: the taken ones are always the
-/// first.
+/// The records of a batch, taken one by one by several threads, in order.
 private final class RecordQueue: Sendable {
     private struct State {
         var next = 0
@@ -208,7 +213,9 @@ private final class RecordQueue: Sendable {
         self.outputBytesMax = outputBytesMax
     }
 
-    /// The index of the next record; nil at the end, or if the outputs are large enough.
+    /// The index of the next record.
+    ///
+    /// `nil` at the end, or if the outputs are large enough.
     func next() -> Int? {
         state.withLock { state in
             guard state.next < records.count, state.outputBytes < outputBytesMax else { return nil }

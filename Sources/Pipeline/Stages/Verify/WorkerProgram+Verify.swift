@@ -7,8 +7,8 @@ import Topology
 package import Worker
 
 extension WorkerProgram {
-    /// `verify-worker`, the only worker with a breaker: wrong settings would make it refuse genuine
-    /// records.
+    /// The program `verify-worker`, the only one with a breaker: with wrong settings it would
+    /// refuse genuine records.
     package static let verify = WorkerProgram(
         .verify, summary: "Verifies what Apple signed for the configured apps and passes it on.",
         declarations: VerifySettings.declarations, borrowed: [SharedSettings.trustsIngestUser.declaration],
@@ -44,7 +44,7 @@ extension WorkerProgram {
                 })
         })
 
-    /// Warns at every start and reload of apps whose custom roots are trusted for Production.
+    /// Logs a warning, at every start and reload, about apps whose custom roots are trusted for Production.
     private static func logTestRoots(_ configuration: VerifierConfiguration, _ log: Log) {
         for app in configuration.appsWithTestRootInProduction {
             log.warning("custom root trusted for Production", ["app.bundle_id": .string(app.bundleID.text)])
@@ -55,6 +55,6 @@ extension WorkerProgram {
 }
 
 extension HealthCondition {
-    /// No record waits for the revocation status of its certificates.
+    /// The condition that no record waits for the revocation status of its certificates.
     package static let revocation = HealthCondition("revocation")
 }

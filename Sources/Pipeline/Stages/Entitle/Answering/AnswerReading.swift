@@ -6,15 +6,17 @@ import Postgres
 import Store
 import Records
 
-/// Reads the answers for the requests that wait for records, in the records' own transaction.
+/// Reads the answers for requests that wait for records, in the transaction of these records.
 struct AnswerReading {
-    /// A record that a request waits for.
+    /// A record that a request waits for, by its index in the batch.
     struct Question {
         let index: Int
         let record: EntitleRecord
         let userID: Identifier?
 
-        /// The user whose entitlements are listed; nil for all but the last record of a body.
+        /// The user whose entitlements are listed.
+        ///
+        /// `nil` unless the record is the last of its body.
         var listedUserID: Identifier? { record.source?.isLast ?? true ? userID : nil }
     }
 
@@ -22,10 +24,10 @@ struct AnswerReading {
 
     init(_ questions: [Question]) { self.questions = questions }
 
-    /// Reads the answers, by index in the batch.
+    /// Reads the answers, by the records' indexes in the batch.
     ///
-    /// A single round trip reads what the users hold now, and which records brought their known
-    /// content themselves. A record that is read again after a crash is no duplicate of itself.
+    /// A single round trip reads the users' entitlements, and which records were the first to add
+    /// their content: a record that is read again after a crash is no duplicate of itself.
     func answers(_ connection: PostgresConnection) async throws -> [Int: UserAnswer] {
         var pipeline = Pipeline()
         let holding = pipeline.add(HeldEntitlements.read, Array(Set(questions.compactMap(\.listedUserID))))

@@ -4,7 +4,9 @@ import Store
 import Records
 
 extension BatchFold {
-    /// The owner of a record's purchase; nil if unknown.
+    /// The owner of a record's purchase.
+    ///
+    /// `nil` if unknown.
     ///
     /// A record without a purchase names the user that `link-worker` found behind its account.
     func userID(of record: EntitleRecord) -> Identifier? {

@@ -7,15 +7,15 @@ import Store
 struct UserAnswer {
     /// The user of the answer.
     ///
-    /// `nil` if unknown.
+    /// `nil` if the user is unknown.
     let userID: Identifier?
     /// The user's entitlements in the record's environment.
     ///
     /// `nil` if the user is unknown, or the record is not the last of its body.
     let held: [HeldEntitlement]?
-    /// Whether this record itself brought its content before.
+    /// Whether this record itself was the first with its content.
     ///
-    /// Such a record is read again and is no duplicate.
+    /// A record that is read again is no duplicate.
     let hasBroughtContent: Bool
 
     func outcome(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome {

@@ -4,19 +4,19 @@ import Postgres
 import Store
 import Synchronization
 
-/// The product catalog in force, read again when another version was applied.
+/// The applied product catalog, read again after another version is applied.
 final class CatalogStore: Sendable {
     struct Versioned: Sendable {
         /// The version of the applied catalog.
         ///
-        /// `nil` if none was applied; every product is unknown then.
+        /// `nil` if no catalog was applied; then every product is unknown.
         var version: Int64?
         var catalog: Catalog
     }
 
     private let known = Mutex(Versioned(version: nil, catalog: Catalog()))
 
-    /// - Throws: if the catalog cannot be read: no record is blamed for a fault of the settings.
+    /// - Throws: `Unreadable` if the catalog cannot be parsed, because the records did not cause this fault.
     func catalog(version: Int64?, _ connection: PostgresConnection) async throws -> Versioned {
         let cached = known.withLock { $0 }
         guard let version, cached.version != version else { return cached }
@@ -26,7 +26,7 @@ final class CatalogStore: Sendable {
         return read
     }
 
-    /// A stored version that cannot be read; a later one that can ends the fault.
+    /// An error for a stored catalog version that cannot be parsed; applying a valid version clears it.
     struct Unreadable: Error, CustomStringConvertible {
         let version: Int64
         let error: CatalogError
@@ -44,17 +44,18 @@ final class CatalogStore: Sendable {
         }
     }
 
-    /// The products that differ in some catalog between one version and a later one; nil for all
-    /// products, because the first version cannot be read.
+    /// The products that differ in some catalog between one version and a later one.
     ///
-    /// Version 0 is before the first catalog: then no product was known. An unreadable version in
-    /// between is passed over: no purchase was projected by it.
+    /// `nil` for all products, if the first version cannot be read.
+    ///
+    /// Version 0 precedes the first catalog and has no products. An unreadable version in between
+    /// is skipped: no purchase was projected by it.
     static func productIDs(changedAfter first: Int64, through last: Int64, _ connection: PostgresConnection)
         async throws -> Set<Identifier>?
     {
         var changed: Set<Identifier> = []
         var former = Catalog()
-        // Catalogs may be large: each is read by itself.
+        // Catalogs may be large, so each is read separately.
         for version in try await connection.run(CatalogTable.versions, (first, last)) {
             do {
                 let catalog = try await read(version, connection)

@@ -6,9 +6,9 @@ import Worker
 
 /// Projects purchases again after a catalog change, in the background and in small steps.
 ///
-/// A single copy of the worker works at a time, under a session lock of its connection. The table
-/// holds its progress, so that another copy continues there. Projecting twice gives the same rows.
-/// A purchase that PostgreSQL rejects is logged and stays as it was.
+/// A single copy of the worker does this at a time, under a session lock of its connection. The
+/// table stores the progress, so another copy continues from there. Projecting twice gives the same
+/// rows. A purchase that PostgreSQL rejects is logged and stays unchanged.
 actor Reprojection: Upkeep {
     private let client: PostgresClient
     private let catalogs: CatalogStore
@@ -16,12 +16,12 @@ actor Reprojection: Upkeep {
     private let refusals: Refusals
     private let size: TransactionSize
     private let standing: StandingConnection
-    /// Whether to look at once: at the start, and while another copy works.
+    /// Whether to read the table at once: at the start, and while another copy holds the lock.
     private var isDue = true
 
-    /// Longest wait for a notification before the table is read anyway.
+    /// Longest wait for a notification; then the table is read without one.
     private static let sweepInterval = Duration.milliseconds(1000)
-    /// The progress before all purchases.
+    /// The position before all purchases.
     private static let start = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
     /// Maximum purchases in one transaction.
     private static let purchasesMax = 200
@@ -60,7 +60,7 @@ actor Reprojection: Upkeep {
 }
 
 extension Reprojection {
-    /// Works through one catalog change, from the progress in the table on.
+    /// Applies one catalog change, starting from the progress in the table.
     private func reproject(_ progress: CatalogProjection, _ connection: PostgresConnection) async throws {
         let target = try await target(progress, connection)
         var pipeline = Pipeline()
@@ -79,7 +79,7 @@ extension Reprojection {
         _ = try await connection.run(CatalogProjection.finish)
     }
 
-    /// The version under way, or the newest if that one cannot be read.
+    /// The version being applied, or the newest if that version cannot be read.
     private func target(_ progress: CatalogProjection, _ connection: PostgresConnection) async throws -> Int64 {
         guard let target = progress.target, target < progress.newest else { return progress.newest }
         do {
@@ -88,9 +88,9 @@ extension Reprojection {
         } catch is CatalogStore.Unreadable { return progress.newest }
     }
 
-    /// The purchases to project because their products differ.
+    /// Returns the purchases to project because their products differ.
     ///
-    /// - Parameter changed: nil for all products.
+    /// - Parameter changed: the products that differ; `nil` for all products.
     private static func scopes(of sold: [CatalogProjection.Sold], concernedBy changed: Set<Identifier>?)
         -> [PurchaseScope]
     {
@@ -138,7 +138,7 @@ extension Reprojection {
         try await connection.run(SessionLock.catalogProjection.acquire)[0]
     }
 
-    /// Lends the connection that listens; after a loss the table is read again.
+    /// Runs `body` on the listening connection; after a lost connection the table is read again.
     private func using(_ body: (PostgresConnection) async throws -> Void) async throws {
         try await standing.use { new in
             try await new.listen(to: CatalogTable.channel)

@@ -5,13 +5,14 @@ import Postgres
 import Synchronization
 import Worker
 
-/// Publishes what users may use: every change, and each user's newest state.
+/// Publishes every change of users' entitlements, and each user's newest state.
 ///
-/// Changes wait in an outbox that is filled in the transaction of their rows, so none is published
-/// before its commit and none is lost by a crash. A crash between an acknowledgement and its mark
-/// publishes again from the same change, in the same order. If a crash left requests in flight, the
-/// states of the affected users are published once more when those requests must have ended. A
-/// change that PostgreSQL cannot read is logged, left out and does not hold up others.
+/// Changes are written to an outbox in the transaction of their rows, so none is published before
+/// its commit and none is lost by a crash. After a crash between an acknowledgement and its mark,
+/// the feed publishes again from the same change, in the same order. If a crash left requests in
+/// flight, the states of the affected users are published again once those requests must have
+/// ended. A change that PostgreSQL cannot read is logged and skipped, so later changes are not
+/// delayed.
 final class ChangeFeed: Outbox {
     private let client: PostgresClient
     private let topics: FeedTopics
@@ -25,12 +26,12 @@ final class ChangeFeed: Outbox {
     private struct State {
         /// Maximum bytes of a record.
         var recordBytesMax: Int
-        /// Users with a record sent that may come after what other copies wrote.
+        /// Users with a sent record that may have followed the records of another copy.
         var doubtful: Set<Identifier> = []
         var backlogReportedAt: ContinuousClock.Instant?
     }
 
-    /// Longest wait of other writers' changes before the feed looks for them.
+    /// Maximum time between two reads of the outbox, which find the changes of other writers.
     private static let sweepInterval = Duration.milliseconds(200)
     private static let backlogInterval = Duration.seconds(5)
 
@@ -57,8 +58,7 @@ final class ChangeFeed: Outbox {
     }
 
     func close() async {
-        // If this fails, or a sent record is not confirmed, the next holder waits for the lease to
-        // end.
+        // The next holder waits until the lease expires if the release fails or a sent record is not confirmed.
         let doubtful = state.withLock { $0.doubtful }
         try? await repeatStates(of: doubtful, suspects: [])
         try? await lease.release(client)
@@ -66,13 +66,15 @@ final class ChangeFeed: Outbox {
 }
 
 extension ChangeFeed {
-    /// Publishes the oldest changes; false if none is left for this copy.
+    /// Publishes the oldest changes.
+    ///
+    /// Returns false if this copy has nothing left to publish.
     private func publish(_ deliver: OutboxDelivery) async throws -> Bool {
         guard let batch = try await nextBatch() else { return false }
         guard !batch.changes.isEmpty else { return true }
         // Reading may have taken longer than the lease stays fresh.
         if !lease.isFresh { try await client.withConnection { try await lease.renew($0) } }
-        // Too late: the lease must be requested again.
+        // The renewal took too long: the lease must be requested again.
         guard lease.isFresh else { return true }
         state.withLock { $0.doubtful.formUnion(batch.userIDs) }
         let written = batch.records(topics, bytesMax: state.withLock { $0.recordBytesMax })
@@ -89,8 +91,8 @@ extension ChangeFeed {
 
     /// Reads the next batch.
     ///
-    /// `nil` if nothing waits or another copy holds the lease. Empty if the caller has to ask
-    /// again.
+    /// `nil` if nothing waits or another copy holds the lease. The batch is empty if the caller has
+    /// to call again.
     private func nextBatch() async throws -> FeedBatch? {
         let doubtful = state.withLock { $0.doubtful }
         if !doubtful.isEmpty {
@@ -124,8 +126,9 @@ extension ChangeFeed {
         }
     }
 
-    /// Removes the oldest change from the outbox if it cannot be read even alone; it stays in the
-    /// history.
+    /// Removes the oldest change from the outbox if not even this change alone can be read.
+    ///
+    /// The change stays in the history.
     private func passOverOldest(_ error: PostgresError) async throws {
         try await client.withConnection { connection in
             guard let oldest = try await connection.run(OutboxTable.oldest).first else { return }
@@ -136,10 +139,9 @@ extension ChangeFeed {
         }
     }
 
-    /// Marks users for a repetition whose published state may end in an older version than the
-    /// newest.
+    /// Marks users whose last published state may be older than their newest, so that it is published again.
     ///
-    /// - Parameter suspects: users for which a copy that is gone may still have requests in flight.
+    /// - Parameter suspects: users about which a stopped copy may still have requests in flight.
     private func repeatStates(of userIDs: Set<Identifier>, suspects: Set<Identifier>) async throws {
         let users = Array(userIDs)
         _ = try await RecordFaults.isolating(users[...], size: size) { part in
@@ -155,8 +157,7 @@ extension ChangeFeed {
 
     /// Keeps the lease while the body runs.
     ///
-    /// A lease that cannot be kept lets another copy begin before the body has ended; `mark`
-    /// detects that.
+    /// If the lease expires, another copy may begin before the body has ended; `mark` detects this.
     private func renewing(_ body: () async throws -> Void) async throws {
         let renewal = Task { [client, lease] in
             while true {
@@ -170,8 +171,8 @@ extension ChangeFeed {
 
     /// Removes acknowledged changes from the outbox.
     ///
-    /// Another copy may begin if this process stood still or was cut off from the database. Records
-    /// of this process may then follow that copy's, so the users' states are published once more.
+    /// Another copy may have begun if this process was suspended or lost the database. Records of
+    /// this process may then follow those of that copy, so the users' states are published again.
     private func mark(_ batch: FeedBatch) async throws {
         var confirmation = Pipeline()
         lease.confirm(batch.changes.map(\.id), in: &confirmation)
@@ -180,15 +181,16 @@ extension ChangeFeed {
         lease.republish(batch.userIDs, in: &pipeline)
         pipeline.add(FeedRepetitionTable.add, unlessEmpty: Array(suspects))
         do { _ = try await client.run(pipeline) } catch let error as PostgresError where error.isRecordFault {
-            // Repetitions first: what is not confirmed is published again.
+            // Mark repetitions first: if the confirmation fails, the changes are published again.
             try await repeatStates(of: batch.userIDs, suspects: suspects)
             _ = try await client.run(confirmation)
         }
         state.withLock { $0.doubtful.subtract(batch.userIDs) }
     }
 
-    /// Reports the backlog at intervals, whichever copy publishes it, and resets repetitions whose
-    /// time lies too far ahead of the database's clock.
+    /// Reports the backlog at intervals, even if another copy publishes it.
+    ///
+    /// Resets repetitions whose time is too far ahead of the database's clock.
     private func reportBacklog() async throws {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in

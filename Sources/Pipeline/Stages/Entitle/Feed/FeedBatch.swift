@@ -3,7 +3,7 @@ import Holdings
 import JSON
 import Store
 
-/// Changes that are published together, and the present states of their users.
+/// Changes that are published together, and the newest states of their users.
 struct FeedBatch {
     let changes: [OutboxTable.Change]
     private let versions: [(userID: Identifier, version: Int64)]
@@ -32,10 +32,9 @@ struct FeedBatch {
     /// Users of records that were sent before this batch and may still reach the broker.
     var suspectUserIDs: Set<Identifier> { Set(changes.filter { $0.id <= suspectThrough }.map(\.change.userID)) }
 
-    /// The changes in their order, then each user's state, which contains them.
+    /// The records of the changes, in order, then of each user's state, which includes the changes.
     ///
-    /// - Parameter bytesMax: the limit of a record; an incomplete record says that it omits
-    ///   something.
+    /// - Parameter bytesMax: maximum bytes of a record; an incomplete record states its omissions.
     func records(_ topics: FeedTopics, bytesMax: Int) -> FeedRecords {
         var written = FeedRecords()
         for (_, change) in changes {
@@ -49,9 +48,11 @@ struct FeedBatch {
         return written
     }
 
-    /// A value by `entitlements.current.schema.json`; nil if nothing fits.
+    /// A value by `entitlements.current.schema.json`.
+    ///
+    /// `nil` if nothing fits.
     private func state(of userID: Identifier, _ version: Int64, bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
-        // Escaping makes at most six bytes of one byte of an ID.
+        // JSON escaping expands a byte of an ID to at most six bytes.
         let room = bytesMax - 6 * userID.utf8.count - Self.frameBytes
         guard room > 0 else { return nil }
         let list = HeldList(held[userID] ?? [], bytesMax: room)
@@ -67,6 +68,6 @@ struct FeedBatch {
         return (writer.bytes, list.omission == nil)
     }
 
-    /// The bytes around the user and the list.
+    /// Maximum bytes of a record besides the user ID and the list.
     private static let frameBytes = 256
 }

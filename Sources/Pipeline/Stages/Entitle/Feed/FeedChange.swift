@@ -8,7 +8,7 @@ import Store
 extension RecordedChange {
     /// Makes a value by `entitlements.changed.schema.json`.
     ///
-    /// `nil` if nothing fits. The last periods are kept if not all fit.
+    /// `nil` if nothing fits. If not all periods fit, the last ones are kept.
     func value(bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
         let whole = value(old, new, omitted: nil)
         if whole.count <= bytesMax { return (whole, true) }
@@ -79,7 +79,7 @@ extension RecordedChange {
 }
 
 extension JSONWriter {
-    /// Begins a record of the feed with the common members.
+    /// Begins a feed record's object with the members that all feed records have.
     mutating func beginFeedObject(userID: Identifier, version: Int64) {
         beginObject()
         key("schemaVersion")

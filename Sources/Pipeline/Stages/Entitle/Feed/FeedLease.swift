@@ -3,26 +3,29 @@ import Postgres
 import Store
 import Synchronization
 
-/// The lease to publish, held by one copy of the worker at a time.
+/// The right to publish the feed, held by one copy of the worker at a time.
 ///
 /// A copy that loses the database cannot know whether another has begun, and a request of a killed
 /// copy may still be on its way to the broker. So the lease expires by the database's clock a few
-/// seconds after it was last renewed, and nothing is sent late in it. Sent changes stand beside it
-/// until they are confirmed: the next holder publishes the others again (`FeedRepetitionTable`).
+/// seconds after its last renewal, and nothing is sent in its last seconds. The lease's row lists
+/// sent changes until they are confirmed: the next holder publishes unconfirmed ones again
+/// (`FeedRepetitionTable`).
 final class FeedLease: Sendable {
     /// 128 random bits, so that no two holders are equal.
     private let holder = String(UInt128.random(in: .min ... .max), radix: 16)
-    /// The time before the request that last granted the lease; nil if it is not granted.
+    /// The instant just before the request that last granted the lease.
+    ///
+    /// `nil` if the lease is not granted.
     private let confirmed = Mutex<ContinuousClock.Instant?>(nil)
 
     /// Time between two renewals while records are in flight.
     static let renewalInterval = Duration.seconds(1)
     /// Time after the request for the lease within which records may be sent.
     ///
-    /// The rest of the lease is for requests that are still on their way when this process dies. If
-    /// the broker stands still for longer, it may serve such a request after those of the next
-    /// copy. Readers of the changes skip versions that they know, and a repetition makes the newest
-    /// states the last ones again.
+    /// The rest of the lease is for requests that are still in flight when this process dies. If
+    /// the broker stalls for longer, it may serve these requests after those of the next copy.
+    /// Readers of the changes skip known versions, and a repetition publishes the newest states
+    /// last again.
     private static let handOverMax = Duration.seconds(2)
 
     /// Whether records may be sent now.
@@ -31,11 +34,11 @@ final class FeedLease: Sendable {
         return confirmed.map { ContinuousClock.now < $0 + Self.handOverMax } ?? false
     }
 
-    /// Takes or keeps the lease if changes wait.
+    /// Acquires or renews the lease if changes wait.
     ///
-    /// - Parameter changesMax: how many changes count as sent from here on.
-    /// - Returns: the outbox ID up to which changes are suspect; nil if none waits or another copy
-    ///   holds the lease.
+    /// - Parameter changesMax: number of changes that count as sent from now on.
+    /// - Returns: the outbox ID up to which a former holder may still have requests in flight;
+    ///   `nil` if no change waits or another copy holds the lease.
     func hold(changesMax: Int, _ connection: PostgresConnection) async throws -> Int64? {
         let asked = ContinuousClock.now
         let request: FeedLeaseTable.Request = (holder: holder, changesMax: changesMax)
@@ -44,7 +47,7 @@ final class FeedLease: Sendable {
         return suspectThrough
     }
 
-    /// Keeps the lease, even an expired one if no other copy has taken it.
+    /// Renews the lease, even if it has expired, unless another copy has acquired it.
     func renew(_ connection: PostgresConnection) async throws {
         let asked = ContinuousClock.now
         let isHeld = try await connection.run(FeedLeaseTable.renew, holder).first ?? false
@@ -54,12 +57,11 @@ final class FeedLease: Sendable {
     /// Removes acknowledged changes from the outbox if this copy still holds the lease.
     func confirm(_ ids: [Int64], in pipeline: inout Pipeline) { pipeline.add(FeedLeaseTable.confirm, (holder, ids)) }
 
-    /// Publishes the newest states of users again, unless this copy has held the lease all the
-    /// time.
+    /// Publishes the newest states of users again if this copy no longer holds the lease.
     func republish(_ userIDs: Set<Identifier>, in pipeline: inout Pipeline) {
         pipeline.add(FeedLeaseTable.republish, (holder, Array(userIDs)))
     }
 
-    /// Ends the lease, so that another copy can begin at once if nothing is in flight.
+    /// Releases the lease, so that another copy can begin at once if nothing is in flight.
     func release(_ client: PostgresClient) async throws { _ = try await client.run(FeedLeaseTable.release, holder) }
 }

@@ -1,10 +1,9 @@
 enum FeedLimits {
-    /// Topics and producers take 2 MiB, which includes the record's key and envelope.
+    /// Maximum bytes of a record's value: topics and producers accept 2 MiB, which includes key and envelope.
     static let recordBytesMax = 2_000_000
-    /// A topic that takes less holds no other record either.
+    /// Minimum of the limit; a topic that accepts less cannot hold the pipeline's other records either.
     private static let recordBytesMin = 16_384
 
-    /// The next limit after a broker has refused a record of that size, whatever its topic should
-    /// take.
+    /// Returns the next limit after a broker has refused a record of that size.
     static func smaller(than bytes: Int) -> Int { max(recordBytesMin, bytes / 2) }
 }

@@ -4,12 +4,12 @@ import Kafka
 /// The records of one batch.
 struct FeedRecords {
     var records: [ProducerRecord] = []
-    /// Records that omit something, and say so.
+    /// Number of records that omit something and state this.
     var incompleteCount = 0
-    /// Records that cannot be written because the user's ID alone is too long.
+    /// Number of records that cannot be written because the user's ID alone is too long.
     var unwritableCount = 0
 
-    /// - Parameter value: nil if nothing fits; with whether it is whole.
+    /// - Parameter value: the record's bytes, and whether they are complete; `nil` if nothing fits.
     mutating func append(_ value: (bytes: [UInt8], isWhole: Bool)?, topic: String, userID: Identifier) {
         guard let value else {
             unwritableCount += 1

@@ -1,6 +1,6 @@
 package struct FeedTopics: Sendable {
-    /// Every change.
+    /// The topic of every change.
     package let changed: String
-    /// The newest state of each user, compacted.
+    /// The compacted topic of each user's newest state.
     package let current: String
 }

@@ -4,9 +4,9 @@ import Postgres
 import Store
 
 extension BatchFold {
-    /// Reads the stored facts of some scopes and the catalog in force, in one round trip.
+    /// Reads the stored facts of scopes and the applied catalog, in one round trip.
     ///
-    /// - Parameter pipeline: statements that come first, such as the locks.
+    /// - Parameter pipeline: statements that run first, such as the locks.
     static func read(
         _ scopes: [PurchaseScope], after pipeline: Pipeline, _ catalogs: CatalogStore, _ connection: PostgresConnection
     ) async throws -> (fold: BatchFold, catalog: CatalogStore.Versioned) {
@@ -20,7 +20,7 @@ extension BatchFold {
         return (fold, catalog)
     }
 
-    /// Adds the stored facts of its scopes, before the records are added.
+    /// Adds the stored facts of the fold's scopes; call this before records are added.
     mutating func add(_ reading: FactReading, _ answers: PipelineAnswers) {
         for row in answers[reading.closedPeriods] { withState(of: row.scope) { $0.add(row) } }
         for fact in answers[reading.transactions] {
@@ -47,7 +47,7 @@ extension BatchFold {
 }
 
 extension BatchFold {
-    /// The facts that are not stored, and those with a newer revision than the stored ones.
+    /// The facts that are not stored yet, and the facts with a newer revision than their stored ones.
     var changedTransactions: (new: [TransactionFact], others: [TransactionFact]) {
         var (new, others): ([TransactionFact], [TransactionFact]) = ([], [])
         new.reserveCapacity(outcomes.count)
@@ -83,8 +83,9 @@ extension BatchFold {
 }
 
 extension Pipeline {
-    /// Writes what the records of a fold have added, except the transactions: the caller compares
-    /// how many of those were written.
+    /// Writes what the records of a fold have added, except the transactions.
+    ///
+    /// The caller writes the transactions and compares how many were written.
     mutating func add(_ fold: BatchFold, _ newRows: NewRows) {
         add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
         add(RenewalTable.addSpans, unlessEmpty: fold.newSpans)

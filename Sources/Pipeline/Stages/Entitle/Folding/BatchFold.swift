@@ -7,22 +7,22 @@ import Store
 
 /// The result of one record.
 enum EntitleOutcome: Hashable {
-    /// It changed a fact or a row.
+    /// The record changed a fact or a row.
     case applied
-    /// Everything in it was known.
+    /// All content of the record was known.
     case unchanged
-    /// It is older than the known revision; it is stored in the history.
+    /// The record is older than the known revision; it is stored in the history.
     case superseded
-    /// It carries no fact; it is stored in the history.
+    /// The record contains no fact; it is stored in the history.
     case recorded
     case conflict(ImmutableField)
 }
 
-/// Adds the records of a batch one by one, and compares each with the facts known by then.
+/// Adds the records of a batch one by one, and compares each with the facts known so far.
 struct BatchFold {
     private(set) var states: [ScopeState] = []
     private(set) var outcomes: [EntitleOutcome] = []
-    /// The purchases to project, each with the record or cause that best explains a change.
+    /// The purchases to project, each with the record or cause that explains a change best.
     private(set) var occasions: [PurchaseKey: ProjectionOccasion] = [:]
     private(set) var history = History()
     private(set) var meanings: [NotificationMeaning] = []
@@ -46,7 +46,7 @@ struct BatchFold {
         body(&states[stateIndex])
     }
 
-    /// Visits each purchase: its scope's state and its index there, without a copy.
+    /// Visits each purchase without a copy, by its scope's state and its index in that state.
     func forEachPurchase(_ body: (borrowing ScopeState, _ purchase: Int) -> Void) {
         for index in states.indices {
             for purchase in states[index].purchases.indices { body(states[index], purchase) }
@@ -68,7 +68,7 @@ struct BatchFold {
         return Array(reopened)
     }
 
-    /// Replaces states that were read again.
+    /// Replaces states by those that were read again.
     mutating func replace(_ states: [ScopeState]) {
         for state in states { if let stateIndex = stateIndexes[state.scope] { self.states[stateIndex] = state } }
     }
@@ -79,14 +79,14 @@ struct BatchFold {
         outcomes.append(outcome)
     }
 
-    /// Marks all purchases to be projected, even if no record changes them.
+    /// Marks all purchases for a projection, even if no record changes them.
     mutating func markAll(_ cause: ChangeCause) {
         for state in states {
             for purchase in state.purchases { occasions[state.scope.purchase(purchase.bundleID)] = .other(cause) }
         }
     }
 
-    /// Marks all purchases of the scopes to be projected for a cause other than a record.
+    /// Marks all purchases of the scopes for a projection, for a cause other than a record.
     mutating func mark(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
         for scope in scopes {
             guard let stateIndex = stateIndexes[scope] else { continue }
@@ -96,8 +96,9 @@ struct BatchFold {
         }
     }
 
-    /// Marks the purchases whose owner has changed since their last projection, even if no record
-    /// changes them: the owner counts also where a record is a duplicate or is refused.
+    /// Marks the purchases whose owner has changed since their last projection.
+    ///
+    /// The new owner counts even if the purchase's record is a duplicate or is refused.
     mutating func markOwnerChanges() {
         var changed: [(PurchaseKey, ProjectionOccasion)] = []
         forEachPurchase { state, index in
@@ -109,7 +110,7 @@ struct BatchFold {
         occasions.merge(changed) { known, _ in known }
     }
 
-    /// Sets the outcome of the records that only report a changed owner: whether a row changed.
+    /// Sets the outcome of the records that only report a changed owner, by whether a row changed.
     mutating func settleRelinked(changed: Set<PurchaseKey>) {
         for (index, key) in relinked where changed.contains(key) { outcomes[index] = .applied }
     }
@@ -148,7 +149,7 @@ struct BatchFold {
         return verdict
     }
 
-    /// Removes a transaction whose ID was reused from its former purchase.
+    /// Removes a transaction from its former purchase after its ID was reused.
     ///
     /// - Returns: a verdict if the former purchase keeps the ID, because its revision is newer.
     private mutating func takeOver(_ fact: TransactionFact, _ record: EntitleRecord) -> PartVerdict? {
@@ -190,6 +191,6 @@ struct BatchFold {
 }
 
 extension PartVerdict {
-    /// Whether the content may not be in the history yet.
+    /// Whether the content may be missing from the history.
     fileprivate var isContent: Bool { self == .new || self == .superseded }
 }

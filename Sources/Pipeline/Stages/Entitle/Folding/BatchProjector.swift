@@ -3,10 +3,10 @@ import Entitlements
 import Postgres
 import Store
 
-/// Projects the purchases of a batch, and others in the stacks of their users.
+/// Projects the purchases of a batch, and other purchases in the same stacks.
 ///
-/// A stack is a user's non-renewing purchases of one product, each of which begins where the one
-/// before it ends (`NonRenewingStacks`). A change to one can move the periods of all after it.
+/// A stack is a user's non-renewing purchases of one product: each begins where the one before it
+/// ends (`NonRenewingStacks`). A change to one purchase can move the periods of all later ones.
 struct BatchProjector {
     private let projection: Projection
     private let occasions: [PurchaseKey: ProjectionOccasion]
@@ -17,15 +17,17 @@ struct BatchProjector {
     private(set) var unknownProducts = 0
     private(set) var unknownTypes = 0
 
-    /// The facts of one purchase with the batch, and its stored rows.
+    /// The facts of one purchase, including the batch's, and its stored rows.
     ///
-    /// Large and read many times, so a class avoids copies.
+    /// A class avoids copies: the value is large and is read many times.
     private final class Purchase {
         let facts: PurchaseFacts
         var state: PurchaseState
-        /// Its entries in stacks, by these facts; `state.stacked` holds the stored ones.
+        /// The purchase's entries in stacks by these facts; `state.stacked` holds the stored entries.
         let stacked: [StackedPurchase]
-        /// The closed periods to write; nil if no further period can be closed.
+        /// The closed periods to write.
+        ///
+        /// `nil` if no further period can be closed.
         let closed: ClosedPurchase?
 
         var isInStack: Bool { !stacked.isEmpty || !state.stacked.isEmpty }
@@ -52,7 +54,7 @@ struct BatchProjector {
         countUnknown()
     }
 
-    /// Whether a purchase of the batch is or was in a stack: then `readStacks` must run first.
+    /// Whether a purchase of the batch is or was in a stack, so that `readStacks` must run first.
     var isStacking: Bool { purchases.values.contains(where: \.isInStack) }
 
     private static func purchase(_ key: PurchaseKey, _ state: borrowing ScopeState, _ projection: Projection)
@@ -71,12 +73,12 @@ struct BatchProjector {
         purchases.flatMap { key, purchase in purchase.closed?.rows(of: key.scope) ?? [] }
     }
 
-    /// The changes of owners that this projection takes into account.
+    /// The changes of owners that this projection includes.
     var ownerChanges: [OwnerChangeTable.Projected] {
         purchases.compactMap { key, purchase in purchase.state.ownerChange.map { (purchase: key, change: $0) } }
     }
 
-    /// Counts transactions that the batch added or changed, and none that were stored before.
+    /// Counts unknown products and types among the transactions that the batch added or changed.
     private mutating func countUnknown() {
         for purchase in purchases.values {
             for index in purchase.state.changed {
@@ -116,7 +118,7 @@ struct BatchProjector {
         projection.project(purchase.facts, of: key, ownership: purchase.state.ownership, stacks: stacks)
     }
 
-    /// Compares a neighbour's rows of those holders whose stacks have moved; no others are locked.
+    /// Compares a neighbour's rows for the holders whose stacks have moved; other holders are not locked.
     private func compare(
         _ key: PurchaseKey, _ neighbour: Purchase, moved: [StackedPurchaseTable.Holder: ProjectionOccasion],
         to changes: inout RowChanges
@@ -132,8 +134,9 @@ struct BatchProjector {
         }
     }
 
-    /// The holders of stacks in which a purchase of the batch was added, removed or changed, or may
-    /// last differently by a new catalog.
+    /// The holders of stacks in which a purchase of the batch was added, removed or changed.
+    ///
+    /// A new catalog may change durations, so it includes the holders of all stacks of the purchase.
     private func movedHolders() -> [StackedPurchaseTable.Holder: ProjectionOccasion] {
         var holders: [StackedPurchaseTable.Holder: ProjectionOccasion] = [:]
         for (key, purchase) in purchases where purchase.isInStack {
@@ -148,7 +151,7 @@ struct BatchProjector {
 }
 
 extension BatchProjector {
-    /// Locks all users of the batch, and reads the other purchases in their stacks.
+    /// Locks all users of the batch and reads the other purchases in their stacks.
     mutating func readStacks(_ connection: PostgresConnection) async throws {
         var users: Set<Identifier> = []
         var holders: Set<StackedPurchaseTable.Holder> = []
@@ -167,8 +170,9 @@ extension BatchProjector {
         try await readNeighbours(Set(others.map(\.purchaseKey)), connection)
     }
 
-    /// Reads the neighbours, and again the rows of the batch's own purchases in a stack: another
-    /// transaction could move these until the users were locked.
+    /// Reads the neighbours, and rereads the rows of the batch's own purchases in a stack.
+    ///
+    /// Another transaction could move these rows until the users were locked.
     private mutating func readNeighbours(_ keys: Set<PurchaseKey>, _ connection: PostgresConnection) async throws {
         let own = purchases.filter(\.value.isInStack)
         let scopes = Array(Set((keys.map(\.scope)) + own.keys.map(\.scope)))

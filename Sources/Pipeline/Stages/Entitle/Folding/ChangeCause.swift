@@ -3,7 +3,7 @@ import Entitlements
 import Records
 import Store
 
-/// The reason for a projection; it becomes a cause in the change feed only if a row changes.
+/// The reason for a projection; it appears as a cause in the change feed only if a row changes.
 enum ProjectionOccasion {
     case record(EntitleRecord)
     /// A cause without a record.

@@ -2,18 +2,18 @@ import AppStore
 import Entitlements
 import Store
 
-/// The closed periods of a scope: of one purchase, whose transactions one trust vouches for.
+/// The closed periods of a scope with a single purchase and a single trust.
 struct ClosedPurchase {
-    /// Maximum open transactions; beyond it the oldest are closed.
+    /// Maximum open transactions; if there are more, the oldest are closed.
     static let openMax = 8
-    /// Number of transactions that stay open then.
+    /// Number of transactions that stay open when others are closed.
     static let openMin = 3
 
     let bundleID: Identifier
     let trust: Trust
     let periods: ClosedPeriods
 
-    /// Whether a record may change a closed period, or only the facts can show whether it does.
+    /// Whether a record may change a closed period; all facts are needed to decide whether it does.
     func isReopened(by record: EntitleRecord) -> Bool {
         if let fact = record.transaction, !holds(against: fact) { return true }
         return record.renewal.map { periods.mayDepend(on: $0) } ?? false
@@ -35,7 +35,9 @@ struct ClosedPurchase {
 }
 
 extension ScopeState {
-    /// The periods with more of the known transactions closed; nil if not worth it, or not safe.
+    /// The closed periods after more of the known transactions are closed.
+    ///
+    /// `nil` if too few are open, or closing them is not safe.
     func newlyClosed(_ facts: PurchaseFacts, of bundleID: Identifier) -> ClosedPurchase? {
         // A reused ID would remove a transaction from a closed period.
         guard !scope.environment.reusesIDs, facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,

@@ -6,7 +6,7 @@ import Store
 /// The additions of a batch to the history: contents, notifications, and the newest app
 /// transaction of each account and app.
 struct History {
-    /// The first contents of transactions that are not stored, and the other contents.
+    /// The first contents of transactions that are not stored yet.
     private(set) var firstRevisions: [RevisionTable.Row] = []
     private(set) var revisions: [RevisionTable.Row] = []
     private(set) var notifications: [NotificationTable.Row] = []
@@ -32,8 +32,8 @@ struct History {
             ))
     }
 
-    /// An app transaction without an `appTransactionId`, as signed before 2025, names no account:
-    /// it is stored in `revisions` alone.
+    /// Adds an app transaction; one without an `appTransactionId` (signed before 2025) goes to
+    /// `revisions` alone.
     mutating func add(_ fact: AppTransactionFact, _ payload: ArraySlice<UInt8>, _ record: EntitleRecord) {
         revisions.append(
             (
@@ -46,7 +46,7 @@ struct History {
         newestDownloads[group] = fact
     }
 
-    /// A notification without a UUID is stored under the position it was read from.
+    /// Adds a notification; one without a UUID is stored under its record's position.
     mutating func add(_ notification: ObservedNotification, _ meaning: NotificationMeaning, _ record: EntitleRecord) {
         let source = record.source
         let position = source.map { "\($0.position)/\($0.index)" }

@@ -6,10 +6,12 @@ struct PurchaseState {
     private(set) var transactions: [TransactionFact] = []
     /// Indexes of the transactions to write.
     private(set) var changed: [Int] = []
-    /// Number of the transactions that may be stored: the first ones.
+    /// Number of transactions, from the first, that may be stored already.
     private var storedCount = 0
     var ownership = Ownership(spans: [], rule: .unlinked)
-    /// The change of the owner that no projection has followed yet; nil if none is open.
+    /// The change of the owner that no projection includes yet.
+    ///
+    /// `nil` if every change is included.
     var ownerChange: Int64?
     var rows: [EntitlementRow] = []
     var credits: [LedgerCredit] = []
@@ -32,9 +34,9 @@ struct PurchaseState {
 
     /// Adds a transaction of a record, unless it conflicts with known facts.
     ///
-    /// - Returns: new also if an older revision adds something that counts: a receipt's revocation,
-    ///   a token, an `appTransactionId`; and whether nothing was known of the transaction in its
-    ///   track.
+    /// - Returns: the verdict, and whether the fact is the first of its transaction and track. The
+    ///   verdict is also `new` if an older revision adds something that counts: a receipt's
+    ///   revocation, a token, or an `appTransactionId`.
     mutating func apply(_ fact: TransactionFact) -> (PartVerdict, isFirst: Bool) {
         var known: [PartRevision] = []
         var position: Int?
@@ -46,7 +48,7 @@ struct PurchaseState {
         if case .conflict = verdict { return (verdict, false) }
         guard let position else {
             if transactions.isEmpty {
-                // A subscription's transactions arrive in groups, and each is large to move.
+                // Reserve space: a subscription's transactions arrive in groups, and moving them is costly.
                 transactions.reserveCapacity(Self.transactionsExpected)
                 changed.reserveCapacity(Self.transactionsExpected)
             }
@@ -55,7 +57,7 @@ struct PurchaseState {
             return (verdict, true)
         }
         let before = transactions[position]
-        // A fact read from a receipt lacks only what no receipt states.
+        // A fact from a receipt lacks only the fields that no receipt contains.
         let joined = before.joined(with: fact)
         guard joined != before else { return (verdict, false) }
         transactions[position] = joined
@@ -63,7 +65,7 @@ struct PurchaseState {
         return (verdict == .superseded ? .new : verdict, false)
     }
 
-    /// The fact of the same ID and track.
+    /// The known fact of the same ID and track.
     func known(as fact: TransactionFact) -> TransactionFact? {
         transactions.first { $0.key == fact.key && $0.track == fact.track }
     }
@@ -76,7 +78,7 @@ struct PurchaseState {
         storedCount = transactions.count
     }
 
-    /// Each transaction once, its tracks merged.
+    /// The transactions, each with its tracks merged.
     var mergedTransactions: [MergedTransaction] {
         guard transactions.contains(where: { $0.track == .receipt }) else {
             return transactions.map { MergedTransaction($0) }

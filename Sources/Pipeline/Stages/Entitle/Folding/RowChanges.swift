@@ -13,10 +13,10 @@ struct RowChanges {
     private(set) var stacked: [StackedPurchase] = []
     private(set) var unstacked: [StackedPurchase] = []
     private(set) var changed: [ChangeTable.Row] = []
-    /// The purchases with something to write.
+    /// The purchases with rows to write.
     private(set) var purchases: Set<PurchaseKey> = []
 
-    /// Users whose rows change, so that no other transaction may change them until this one ends.
+    /// Users whose rows change; they are locked until the transaction ends.
     var users: Set<Identifier> {
         Set(changed.map(\.change.userID)).union(credited.map(\.credit.userID)).union(uncredited.map(\.credit.userID))
     }
@@ -62,7 +62,7 @@ struct RowChanges {
 extension Pipeline {
     /// Adds the statements that write the projection.
     ///
-    /// - Parameter catalogVersion: the catalog of the projection; nil without one.
+    /// - Parameter catalogVersion: the version of the projection's catalog; `nil` without a catalog.
     mutating func add(_ changes: RowChanges, catalogVersion: Int64?, newRows: NewRows = .upserted) {
         add(StackedPurchaseTable.remove, unlessEmpty: changes.unstacked)
         add(StackedPurchaseTable.write, unlessEmpty: changes.stacked)

@@ -2,7 +2,7 @@ import AppStore
 import Entitlements
 import Store
 
-/// The state of one scope: the stored facts and what the batch has added.
+/// The state of one scope: the stored facts and the batch's additions.
 struct ScopeState {
     let scope: PurchaseScope
     /// The purchases, one for each app.
@@ -11,14 +11,14 @@ struct ScopeState {
     private(set) var purchases: [(bundleID: Identifier, state: PurchaseState)] = []
     private(set) var renewals: [RenewalFact] = []
     private(set) var spans: [RenewalKey: Set<RenewalSpan>] = [:]
-    /// The sum of older transactions that are not in `purchases`.
+    /// The closed periods of older transactions, which are not in `purchases`.
     private(set) var closed: ClosedPurchase?
     private(set) var changedRenewals: Set<RenewalKey> = []
     private(set) var newSpans: [RenewalKey: Set<RenewalSpan>] = [:]
 
     init(_ scope: PurchaseScope) { self.scope = scope }
 
-    /// The state of an app's purchase; empty if the scope has none of it yet.
+    /// The state of an app's purchase; empty if the scope has no purchase of this app.
     subscript(bundleID: Identifier) -> PurchaseState {
         get { index(of: bundleID).map { purchases[$0].state } ?? PurchaseState() }
         _modify {
@@ -45,7 +45,7 @@ struct ScopeState {
 
     /// Adds a renewal info of a record.
     ///
-    /// - Returns: whether it is new: content that decides from now on, a name, or a span.
+    /// - Returns: the verdict, which is `new` for newest content, and for an added name or span.
     mutating func apply(_ fact: RenewalFact) -> PartVerdict {
         let isNewSpan = addSpans(of: fact)
         let index = renewals.firstIndex { $0.key == fact.key }
@@ -68,12 +68,12 @@ struct ScopeState {
         return isNew
     }
 
-    /// The apps whose purchases a renewal info of this trust joins.
+    /// The apps whose purchases a renewal info with this key's trust belongs to.
     func bundleIDs(joinedBy key: RenewalKey) -> [Identifier] {
         purchases.filter { $0.state.trusts.contains(key.trust) }.map(\.bundleID)
     }
 
-    /// All facts that the rows of a purchase follow from.
+    /// All facts from which the rows of a purchase are projected.
     func facts(of bundleID: Identifier) -> PurchaseFacts {
         let purchase = self[bundleID]
         let closed = self.closed?.bundleID == bundleID ? self.closed?.periods : nil

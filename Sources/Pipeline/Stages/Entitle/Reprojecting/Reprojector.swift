@@ -3,22 +3,21 @@ package import Entitlements
 package import Postgres
 package import Store
 
-/// Projects purchases again from their present facts, beside the workers.
+/// Projects purchases again from their present facts, while the workers run.
 ///
-/// Takes the same locks as `entitle-worker` and holds them for one transaction, so that a
-/// difference it finds is real, and no write in progress.
+/// Holds the same locks as `entitle-worker` for one transaction, so a difference is never a write in progress.
 package struct Reprojector: Sendable {
     private let client: PostgresClient
     private let catalogs = CatalogStore()
 
     package init(client: PostgresClient) { self.client = client }
 
-    /// Compares the rows of purchases with what follows from their facts.
+    /// Compares the rows of purchases with the projection of their facts.
     ///
     /// - Parameters:
-    ///   - purchases: the original transaction IDs, of any app.
-    ///   - kind: why rows change, for the history.
-    ///   - isReplacing: whether the rows are written too.
+    ///   - purchases: the purchases; all apps with these original transaction IDs are compared.
+    ///   - kind: the cause of changed rows, for the history.
+    ///   - isReplacing: whether the projected rows are written too.
     package func run(_ purchases: [PurchaseKey], kind: ChangeCause.Kind, isReplacing: Bool) async throws
         -> [RowDifference]
     {
@@ -31,8 +30,7 @@ package struct Reprojector: Sendable {
         } catch let undone as Undone { return undone.differences }
     }
 
-    /// Writes the rows of purchases as they follow from their facts, in the caller's transaction,
-    /// which may be rolled back.
+    /// Writes the projected rows of purchases in the caller's transaction, which may be rolled back.
     ///
     /// - Returns: the rows that differed.
     package func replace(_ purchases: [PurchaseKey], kind: ChangeCause.Kind, on connection: PostgresConnection)
@@ -44,7 +42,7 @@ package struct Reprojector: Sendable {
         return changes.differences
     }
 
-    /// The contribution of each transaction of the purchases, by the catalog in force.
+    /// The contribution of each transaction of the purchases, by the applied catalog.
     package func contributions(of purchases: [PurchaseKey]) async throws -> [PurchaseKey: [Contribution]] {
         let scopes = Array(Set(purchases.map(\.scope)))
         do {
@@ -55,7 +53,7 @@ package struct Reprojector: Sendable {
         } catch let undone as Undone { return undone.contributions }
     }
 
-    /// Thrown to roll back a transaction that must leave nothing behind.
+    /// An error that rolls back a transaction which must not write anything.
     private struct Undone: Error {
         var differences: [RowDifference] = []
         var contributions: [PurchaseKey: [Contribution]] = [:]
@@ -66,7 +64,7 @@ package struct Reprojector: Sendable {
     {
         var pipeline = Pipeline()
         pipeline.add(Locks.projection, scopes)
-        // Remove these first, so that all facts count and not the stored sums of the oldest.
+        // Remove the closed periods first, so that the projection reads all facts instead of stored sums.
         pipeline.add(ClosedPeriodTable.remove, scopes)
         var (fold, catalog) = try await BatchFold.read(scopes, after: pipeline, catalogs, connection)
         fold.markAll(ChangeCause(kind))

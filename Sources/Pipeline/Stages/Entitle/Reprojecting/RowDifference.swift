@@ -2,16 +2,16 @@ package import AppStore
 package import Entitlements
 import Store
 
-/// A stored row that differs from the one that follows from the facts.
+/// A stored row that differs from the row projected from the facts.
 package struct RowDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
     package let userID: Identifier
     /// The entitlement key of a row, or the transaction ID and currency of a credit.
     package let subject: String
     package let isCredit: Bool
-    /// The stored row as text, with times in UNIX milliseconds; empty without one.
+    /// The stored row as text, with times in UNIX milliseconds; empty without a stored row.
     package let found: String
-    /// The row that should be stored, in the same form.
+    /// The row that should be stored, as text in the same form.
     package let expected: String
 }
 
