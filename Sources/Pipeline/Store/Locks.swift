@@ -5,33 +5,33 @@ import Postgres
 /// The advisory locks between writers of the same rows, released with the transaction unless stated
 /// otherwise.
 ///
-/// `link-worker` takes `sharedLinks`, accounts, ownership; `entitle-worker` takes `sharedCatalog`,
-/// projection, users; always in this order. Each set is taken by one statement in the order of the
-/// locks' numbers, so that two batches may wait for each other but never deadlock.
+/// `link-worker` acquires `sharedLinks`, accounts, ownership; `entitle-worker` acquires
+/// `sharedCatalog`, projection, users; always in this order. One statement acquires each set in the
+/// order of the locks' numbers, so two batches may wait for each other but never deadlock.
 ///
 /// The two workers share none of these locks. An owner is changed and marked in `owner_changes`
-/// before the record about it is sent. A projection that still read the former owner leaves the
-/// mark. The projection that follows the record has the purchase's lock after or before it:
-/// whichever is last reads the current owner. At most one of the two workers waits for a row of the
-/// other: a transaction that marks a purchase whose former mark a projection has just removed waits
-/// until that has committed. Projections never wait for a mark, so there is no deadlock.
+/// before the record about the change is sent. A projection that still read the former owner does
+/// not remove the mark. The record causes another projection of the purchase under the same lock;
+/// the last projection reads the current owner. Only one of the two workers can wait for a row of
+/// the other: a transaction that marks a purchase waits for the commit of a projection that has
+/// just removed the former mark. Projections never wait for a mark, so there is no deadlock.
 package enum Locks {
-    /// A lock shared by all transactions that decide by the links.
+    /// A lock shared by all transactions that read the links.
     package static let sharedLinks = shared("links")
 
-    /// Waits until every transaction that decides by the former links has committed.
+    /// Waits until every transaction that read the former links has committed.
     ///
-    /// Their results are visible afterwards, and later transactions see the new links; nobody waits
-    /// for this.
+    /// Afterwards their results are visible, and later transactions read the new links. No other
+    /// transaction waits for this statement.
     package static let afterSharedLinks = wait(for: "links")
 
-    /// A lock shared by all transactions that project by the catalog.
+    /// A lock shared by all transactions that project with the catalog.
     package static let sharedCatalog = shared("catalog")
 
-    /// Waits until every projection by the former catalog has committed; see `afterSharedLinks`.
+    /// Waits until every projection with the former catalog has committed; see `afterSharedLinks`.
     package static let afterSharedCatalog = wait(for: "catalog")
 
-    /// Locks Apple Accounts in apps, whose purchases may determine each other's owner.
+    /// Locks Apple Accounts in apps; the purchases of one account may determine each other's owner.
     package static let accounts = Statement<[AppTransactionGroup], Void>(
         [
             .values("environments") { $0.map(\.environment) }, .values("bundle_ids") { $0.map(\.bundleID) },
@@ -61,17 +61,17 @@ package enum Locks {
     }
 }
 
-/// A lock that a session holds, so that only one copy of a worker does some work at a time.
+/// A lock of a session, by which only one copy of a worker does a kind of work at a time.
 package struct SessionLock: Sendable {
-    /// Acquires the lock; false if another session holds it.
+    /// Acquires the lock; returns false if another session holds it.
     package let acquire: Statement<Void, Bool>
     package let release: Statement<Void, Void>
 
-    /// Work on changed links and changed owners.
+    /// The lock for work on changed links and changed owners.
     package static let linkOutbox = SessionLock("link outbox")
-    /// The projection of all purchases by a new catalog.
+    /// The lock for projecting all purchases with a new catalog.
     package static let catalogProjection = SessionLock("catalog projection")
-    /// Questions to Apple's server.
+    /// The lock for questions to Apple's server.
     package static let recovery = SessionLock("recovery")
 
     init(_ name: String) {

@@ -2,10 +2,9 @@ package import AppStore
 package import Entitlements
 import Postgres
 
-/// All purchases of one original transaction ID, whatever the app: the unit of locking and reading.
+/// All purchases of one original transaction ID in all apps: the unit of locking and reading.
 ///
-/// Renewal info names no app, so the purchases that it applies to are found by this ID. In practice
-/// there is one.
+/// Renewal info names no app, so its purchases are found by this ID. In practice there is one purchase.
 package struct PurchaseScope: Hashable, Sendable, StoredValue {
     package let environment: Environment
     package let originalTransactionID: Identifier
@@ -23,13 +22,14 @@ package struct PurchaseScope: Hashable, Sendable, StoredValue {
         PurchaseScope.init, Field("environment", \.environment),
         Field("original_transaction_id", \.originalTransactionID))
 
-    /// Looks up the rows of a table by index, whatever the planner estimates: a plan made while the
-    /// tables were small must not read them whole later.
+    /// Looks up the rows of a table by index, regardless of the planner's estimates.
+    ///
+    /// A plan made while the tables were small must not scan them when they are large.
     ///
     /// - Parameters:
-    ///   - table: has the two columns, and an index that begins with the second.
-    ///   - condition: on the row, which is named `known`; begins with `AND`.
-    /// - Returns: `FROM` and `known`, for the scopes that a statement calls `asked`.
+    ///   - table: a table with the two columns, and an index that begins with the second.
+    ///   - condition: SQL that begins with `AND`; the row is named `known`.
+    /// - Returns: a `FROM` clause with the relation `known`, for the scopes of a relation `asked`.
     static func lookUp(_ table: String, where condition: String = "") -> String {
         """
         FROM $asked
@@ -42,7 +42,7 @@ package struct PurchaseScope: Hashable, Sendable, StoredValue {
         """
     }
 
-    /// Reads the rows of a table for all scopes asked for.
+    /// Reads the rows of a table for all given scopes.
     static func read<Row>(_ reader: RowReader<Row>, from table: String, where condition: String = "") -> Statement<
         [PurchaseScope], Row
     > {
@@ -57,7 +57,7 @@ extension PurchaseKey: StoredValue {
         PurchaseScope(environment: environment, originalTransactionID: originalTransactionID)
     }
 
-    /// The purchases of the Apple Account that this one belongs to.
+    /// The purchases of the Apple Account with this `appTransactionId`.
     package func group(_ appTransactionID: Identifier) -> AppTransactionGroup {
         AppTransactionGroup(environment: environment, bundleID: bundleID, appTransactionID: appTransactionID)
     }

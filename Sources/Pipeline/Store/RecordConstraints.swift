@@ -1,9 +1,10 @@
 package import Postgres
 
-/// The constraints of our own migrations that a record's value may violate permanently.
+/// The constraints of this package's migrations that a record's value may violate permanently.
 ///
-/// Any other constraint, such as one that an operator or a later migration has added, is not the
-/// record's fault: the record waits until the constraint is gone, or the worker updated.
+/// A violation of any other constraint, such as one added by an operator or a later migration, is
+/// not the record's fault. The record waits until the constraint is removed or the worker is
+/// updated.
 package enum RecordConstraints {
     package static let names: Set<String> = [
         "entitlements_periods_check", "ledger_amount_check", "ledger_check", "stacked_purchases_quantity_check",
@@ -11,14 +12,14 @@ package enum RecordConstraints {
 }
 
 extension PostgresError {
-    /// Whether the value violates a constraint that is not listed here.
+    /// Whether the error is the violation of a constraint that is not listed here.
     var isOfUndeclaredConstraint: Bool {
         guard sqlState?.errorClass == "23" else { return false }
         return constraint.map { !RecordConstraints.names.contains($0) } ?? true
     }
 }
 
-/// A record that the database refuses although it is reachable, perhaps not permanently.
+/// An error for a record that a reachable database refuses, perhaps not permanently.
 package struct UnstoredRecord: Error, CustomStringConvertible {
     package let error: PostgresError
 

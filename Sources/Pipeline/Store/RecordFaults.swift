@@ -1,25 +1,25 @@
 package import Postgres
 
-/// Separates the records of a batch that PostgreSQL will never accept from the others.
+/// Separates records that PostgreSQL will never accept from the other records of a batch.
 package enum RecordFaults {
     /// Runs `body` on the batch, and on its halves if PostgreSQL refuses a value.
     ///
-    /// A batch of n records, one of them bad, costs 2 log₂ n further calls, and every good record
+    /// A batch of n records with one bad record costs 2 log₂ n further calls, and every good record
     /// is processed once, in order. A batch that needs more locks than the server has memory for is
-    /// halved too. Any other error of the server is thrown unchanged, because no record caused it.
-    /// The error of a statement that takes too long is thrown too, as its cause is unknown, and
-    /// halves the size of the next parts: the batch is processed again until its parts fit.
+    /// halved too. Any other server error is thrown unchanged, because no record caused it. The
+    /// error of a statement beyond its deadline is thrown too, because its cause is unknown. That
+    /// error halves the size of the next parts: the batch is processed again until its parts fit.
     ///
-    /// A part of one record does not shrink any more. If it is too slow, or violates a constraint
-    /// that no migration declares for records, and `held` is given, the other records of the batch
-    /// continue and only this one waits. If a second one is too slow, the server is slow, and the
-    /// error is thrown.
+    /// A part of one record cannot be halved. If that record is too slow, or violates a constraint
+    /// that `RecordConstraints` does not list, and `held` is given, only this record waits and the
+    /// others continue. If a second record is too slow, the server is slow, and the error is
+    /// thrown.
     ///
     /// - Parameters:
-    ///   - size: the maximum of records given to `body`, adjusted by how long that took.
-    ///   - body: returns one answer per record; if it throws it must have had no effect.
+    ///   - size: the maximum of records passed to `body`; adjusted by the duration of its calls.
+    ///   - body: returns one answer per record; if it throws, its effects must have been rolled back.
     ///   - refused: the answer for a record that is refused by itself.
-    ///   - held: the answer for a record that has to wait; nil if records cannot wait.
+    ///   - held: the answer for a record that has to wait; `nil` if records cannot wait.
     package static func isolating<Record, Answer>(
         _ records: ArraySlice<Record>, size: TransactionSize, _ body: (ArraySlice<Record>) async throws -> [Answer],
         refused: (Record, PostgresError) -> Answer, held: ((Record, UnstoredRecord) -> Answer)? = nil
@@ -68,11 +68,11 @@ package enum RecordFaults {
 }
 
 extension PostgresError {
-    /// Whether the server's shared memory is full of locks; it has room for some 64 a connection
+    /// Whether the server's lock table is full; by default it has room for 64 locks per connection
     /// (`max_locks_per_transaction`).
     fileprivate var isOutOfLockMemory: Bool { sqlState == SQLState("53200") }
 
-    /// The reason for which a record cannot be stored, for its dead letter; it quotes nothing from the record.
+    /// The reason why a record cannot be stored, for its dead letter; contains nothing from the record.
     package var recordFaultDetail: String {
         let places = [("table", table), ("column", column), ("constraint", constraint)]
         let named = places.compactMap { name, place in place.map { ", \(name) \($0)" } }

@@ -1,25 +1,24 @@
 import Synchronization
 
-/// The maximum of records in one transaction: all available ones, until PostgreSQL is too slow for
-/// them.
+/// The maximum of records in one transaction; unlimited until PostgreSQL is too slow.
 ///
-/// The limit is halved if a statement missed its deadline or a transaction took half of it, and
-/// doubled after batches whose largest transaction took less than an eighth of it. Concurrent
-/// transactions can share a value.
+/// The limit is halved if a statement missed its deadline or a transaction took more than half of
+/// the deadline. It is doubled after batches whose largest transaction took less than an eighth of
+/// the deadline. Concurrent transactions can share an instance.
 package final class TransactionSize: Sendable {
     private struct State {
         var limit = Int.max
-        /// Batches that have to succeed before the limit may grow again.
+        /// Number of batches that must succeed before the limit may grow again.
         var batchesUntilGrowth = 0
     }
 
     private let statementDeadline: Duration
     private let state = Mutex(State())
 
-    /// Acts as no limit: no batch has that many records.
+    /// The bound above which the limit becomes unlimited, because no batch has so many records.
     private static let limitMax = 1 << 20
-    /// The number is large enough that a batch with one slow record shrinks to that record before
-    /// the quick ones before it raise the limit again.
+    /// Number of batches before the limit may grow, so that a batch shrinks to its one slow record
+    /// before preceding fast records raise the limit.
     private static let batchesUntilGrowth = 8
 
     package init(statementDeadline: Duration) { self.statementDeadline = statementDeadline }
@@ -27,13 +26,13 @@ package final class TransactionSize: Sendable {
     /// The maximum of records in the next transaction.
     package var recordsMax: Int { state.withLock { $0.limit } }
 
-    /// Reports a committed transaction of so many records.
+    /// Reports a committed transaction of `count` records.
     package func committed(_ count: Int, after duration: Duration) {
         guard duration > statementDeadline / 2 else { return }
         state.withLock { $0.limit = min($0.limit, max(1, count / 2)) }
     }
 
-    /// Reports a finished batch whose largest transaction held so many records.
+    /// Reports a finished batch whose largest transaction had `count` records.
     package func finished(largest count: Int, after duration: Duration) {
         state.withLock { state in
             guard state.batchesUntilGrowth == 0 else {
@@ -45,7 +44,7 @@ package final class TransactionSize: Sendable {
         }
     }
 
-    /// Reports that a transaction of so many records did not fit.
+    /// Reports that a transaction of `count` records was too large.
     package func exceeded(_ count: Int) {
         state.withLock { state in
             state.limit = min(state.limit, max(1, count / 2))

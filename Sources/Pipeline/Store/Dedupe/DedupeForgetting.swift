@@ -1,9 +1,9 @@
 package import AppStore
 package import Postgres
 
-/// Deletes entries of the deduplication, by age or at an operator's request.
+/// Deletes entries of the deduplication's memory, by age or at an operator's request.
 ///
-/// Each statement scans some pages of a table and commits by itself, so that no worker waits for long.
+/// Each statement scans some pages of a table in a separate transaction, so that no worker waits for long.
 package enum DedupeForgetting {
     package static let pagesPerStep: Int64 = 256
 
@@ -12,21 +12,21 @@ package enum DedupeForgetting {
         case notifications = "dedupe_notifications"
     }
 
-    /// A selection of IDs, marked before an instant at least.
+    /// A selection of IDs by the time of their mark, app and environment.
     package typealias Selection = (since: StoredTime?, before: StoredTime, bundleID: Identifier?, environment: String?)
 
-    /// The selection in some pages.
+    /// A selection, and the first page of a step.
     package typealias Step = (selection: Selection, firstPage: Int64)
 
     package struct Deletion: Sendable {
         package let deletedCount: Int64
-        /// Includes the rows that others are writing.
+        /// Number of selected rows, including rows locked by other transactions.
         package let foundCount: Int64
     }
 
     /// Deletes entries older than the retention, in some pages of both tables.
     ///
-    /// - Returns: whether there are pages beyond these.
+    /// - Returns: whether more pages follow.
     package static func prune(olderThan retention: Duration, firstPage: Int64, on client: PostgresClient) async throws
         -> Bool
     { try await client.run(prune, (retention / .seconds(1), firstPage))[0] }
@@ -50,13 +50,13 @@ package enum DedupeForgetting {
             """)
     }
 
-    /// The number of selected rows in some pages.
+    /// Counts the selected rows in some pages.
     package static func count(in table: Table) -> Statement<Step, Int64> {
         Statement(
             parameters, returning: RowReader("count"), "SELECT count(*) FROM \(table.rawValue) \(condition(table))")
     }
 
-    /// Deletes the selected rows that nobody is writing.
+    /// Deletes the selected rows that no other transaction has locked.
     package static func delete(from table: Table) -> Statement<Step, Deletion> {
         Statement(
             parameters, returning: RowReader(Deletion.init, "deleted", "found"),
@@ -80,7 +80,7 @@ package enum DedupeForgetting {
     ]
 
     private static func condition(_ table: Table) -> String {
-        // Entries without an app are selected with every app.
+        // Entries without an app match every app.
         let isOfApp = table == .revisions ? "bundle_id IN ($bundle_id, '')" : "true"
         return """
             WHERE ctid >= format('(%s,0)', $first_page)::tid

@@ -5,18 +5,18 @@ package import Postgres
 
 /// The memory of the deduplication: the newest revision of each ID, and notifications.
 ///
-/// It may be pruned at any moment: a forgotten entry is forwarded once more, and the sink, whose
-/// memory has no end, changes nothing.
+/// It may be pruned at any time: a duplicate of a pruned entry is forwarded once more, and
+/// `entitle-worker`, which never forgets, changes nothing.
 package struct DedupeMemory: Sendable {
-    /// An entry to remember, once its record is acknowledged.
+    /// An entry to remember after its record is acknowledged.
     package enum Mark: Sendable {
-        /// - Parameter isNew: whether nothing was remembered of its ID.
+        /// - Parameter isNew: whether the memory had no entry of the ID.
         case part(ObservedPart, isNew: Bool)
-        /// Only its UUID is remembered.
+        /// A notification, of which only the UUID is remembered.
         indirect case notification(PartKey)
     }
 
-    /// The remembered revision of one ID, in one of its tracks.
+    /// The remembered revision of one ID in one of its tracks.
     package struct Remembered: Sendable {
         /// The index of the ID in the question.
         package let index: Int
@@ -51,9 +51,9 @@ package struct DedupeMemory: Sendable {
         return tokens.compactMap { $0 }.flatMap { answers[$0] }
     }
 
-    /// Raises the memory to the marks, all of them or none, in one round trip.
+    /// Raises the memory to all marks, or to none on an error, in one round trip.
     ///
-    /// Entries only ever rise, whichever worker comes last.
+    /// An entry is never lowered, whatever the order of the workers.
     package func raise(to marks: [Mark]) async throws {
         var newest: [(part: ObservedPart, isNew: Bool)] = []
         var indexes: [RememberedRevision.TrackKey: Int] = [:]
@@ -83,7 +83,7 @@ package struct DedupeMemory: Sendable {
             _ = try await client.run(pipeline)
         }
         do { try await run(.inserted) } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-            // Another worker has remembered it since.
+            // Another worker has inserted one of the rows in the meantime.
             try await run(.upserted)
         }
     }
@@ -91,7 +91,7 @@ package struct DedupeMemory: Sendable {
 
 /// A row of `dedupe_revisions`.
 enum RememberedRevision {
-    /// A member that a kind does not have is the empty string: a primary key holds no null.
+    /// The primary key; a field that a kind lacks is the empty string, because keys cannot be NULL.
     struct Key {
         var kind: String
         var environment: Environment
@@ -132,8 +132,9 @@ enum RememberedRevision {
         Column("id", \.id), Column("trust", \.trust),
     ]
 
-    /// Looks up each ID by the primary key, whatever the planner estimates: a plan made while the
-    /// tables were small must not read them whole later.
+    /// Looks up each ID by the primary key, regardless of the planner's estimates.
+    ///
+    /// A plan made while the tables were small must not scan them when they are large.
     static let recall = Statement<[Question], DedupeMemory.Remembered>(
         [.rows("asked", [Column("index", \.index)] + key.of { Key($0.key) })], returning: remembered,
         """
@@ -166,7 +167,7 @@ enum RememberedRevision {
             Column("product_type", \.revision.identity?.type), Column("quantity", \.revision.identity?.quantity),
         ]
 
-    /// Keeps the immutable fields of an ID once they are known.
+    /// Raises the revisions of IDs; immutable fields never change once they are known.
     ///
     /// The rows are sorted, so that two workers that mark the same IDs wait for each other instead of deadlocking.
     static let raise = Upsert<ObservedPart>(
@@ -190,7 +191,7 @@ enum RememberedNotification {
         let environment: Environment
         let uuid: Identifier
 
-        /// Returns `nil` for the key of anything but a notification.
+        /// Returns `nil` unless the key is a notification's.
         init?(_ key: PartKey) {
             guard case .notification(let environment, let uuid) = key else { return nil }
             self.environment = environment
@@ -226,7 +227,7 @@ enum RememberedNotification {
 }
 
 extension TransactionIdentity {
-    /// Returns `nil` unless the revision is one of a transaction.
+    /// Returns `nil` unless the columns contain a transaction's fields.
     fileprivate init?(
         remembered originalTransactionID: Identifier?, product: Identifier?, purchaseDate: Timestamp?,
         type: ProductType?, quantity: Int32?

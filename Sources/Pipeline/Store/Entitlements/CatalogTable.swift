@@ -2,7 +2,7 @@ package import AppStore
 package import Entitlements
 package import Postgres
 
-/// The table `catalog_versions`: the applied product catalogs, of which the last is in force.
+/// The table `catalog_versions`: the applied product catalogs; the newest is in force.
 package enum CatalogTable {
     /// The channel on which the database announces a new catalog.
     package static let channel = "catalog"
@@ -17,7 +17,7 @@ package enum CatalogTable {
         [.value("version")], returning: RowReader("content"),
         "SELECT content FROM catalog_versions WHERE version = $version")
 
-    /// The versions from one through a later one, in their order.
+    /// The versions from the first through the last given one, in ascending order.
     package static let versions = Statement<(first: Int64, last: Int64), Int64>(
         [.value("first", \.first), .value("last", \.last)], returning: RowReader("version"),
         """
@@ -25,16 +25,16 @@ package enum CatalogTable {
         ORDER BY version
         """)
 
-    /// The version in force after a catalog was applied, and whether it is new.
+    /// The version in force after applying a catalog, and whether the version is new.
     package struct Applied: Hashable, Sendable {
         package let version: Int64
         package let isNew: Bool
     }
 
-    /// Applies a catalog; applying the same one again changes nothing.
+    /// Applies a catalog; applying the newest catalog again changes nothing.
     package static func apply(_ catalog: StorableCatalog, on connection: PostgresConnection) async throws -> Applied {
         try await connection.transaction { transaction in
-            // Two sessions that apply the same catalog at once would both find it new.
+            // Lock first: two sessions that apply the same catalog at once would both find it new.
             _ = try await transaction.run(lock)
             let content = ByteString(catalog.bytes)
             if let newest = try await transaction.run(newest, content).first, newest.isSame {
@@ -45,7 +45,7 @@ package enum CatalogTable {
         }
     }
 
-    /// Reads a catalog as its readers will, and applies it.
+    /// Parses a catalog and applies it.
     package static func apply(json: [UInt8], on connection: PostgresConnection) async throws -> Applied {
         try await apply(StorableCatalog(json), on: connection)
     }
@@ -68,16 +68,19 @@ package enum CatalogTable {
         """)
 }
 
-/// The row of `catalog_projection`: the catalog of all projected rows, and the progress of a later
-/// one.
+/// The row of `catalog_projection`: the catalog of all projected rows, and the progress of
+/// projecting a later one.
 package struct CatalogProjection: Sendable {
-    /// All rows follow from this catalog, or from a later one if that makes a difference.
+    /// The version with which all rows are projected; rows that a later version changes may be
+    /// projected with that version.
     package let version: Int64
-    /// The catalog being projected; nil if none is.
+    /// The version being projected.
+    ///
+    /// `nil` if no projection is in progress.
     package let target: Int64?
     /// The last processed purchase.
     package let after: PurchaseScope
-    /// The catalog in force; 0 without any.
+    /// The newest version; 0 without a catalog.
     package let newest: Int64
 
     package var isLeftToDo: Bool { target != nil || version < newest }
@@ -115,7 +118,7 @@ package struct CatalogProjection: Sendable {
         WHERE is_only
         """)
 
-    /// A transaction, whose products show whether a new catalog concerns its purchase.
+    /// A transaction; its products show whether a new catalog affects the purchase.
     package struct Sold: Sendable {
         package let scope: PurchaseScope
         package let productID: Identifier
@@ -124,7 +127,7 @@ package struct CatalogProjection: Sendable {
 
     package static let soldCountMax = 2000
 
-    /// The next transactions, in the order of their purchases.
+    /// The next transactions, ordered by purchase.
     package static let sold = Statement<PurchaseScope, Sold>(
         [.value("original", \.originalTransactionID), .value("environment", \.environment)],
         returning: RowReader(

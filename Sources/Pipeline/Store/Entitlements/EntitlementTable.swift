@@ -25,7 +25,7 @@ package enum EntitlementTable {
     static let read = PurchaseScope.read(reader, from: "entitlements")
 }
 
-/// A grant has none of them.
+/// The stored terms; all are NULL for a grant.
 extension EntitlementTerms: StoredValue {
     static let fields = Fields(
         EntitlementTerms.init, Field("ownership_type", \.ownershipType), Field("seats", \.seats),
@@ -51,14 +51,14 @@ package struct HeldEntitlement: Sendable {
     package private(set) var periods: [PostgresPeriod]
     package let terms: EntitlementTerms
 
-    /// The same with its last periods only.
+    /// Returns the entitlement with only its last periods.
     package func keeping(lastPeriods count: Int) -> HeldEntitlement {
         var kept = self
         kept.periods = Array(periods.suffix(count))
         return kept
     }
 
-    /// The final end, in UNIX milliseconds.
+    /// The end of the last period, in UNIX milliseconds.
     ///
     /// `nil` if the entitlement never ends.
     package var end: Int64? { periods.last.flatMap(\.endMilliseconds) }
@@ -80,7 +80,7 @@ package enum HeldEntitlements {
 
     static let reader = RowReader(Row.init, "user_id", HeldEntitlement.reader)
 
-    /// - Parameter users: a relation `asked` with a column `user_id`.
+    /// - Parameter users: the SQL of a relation `asked` with a column `user_id`.
     static func select(from users: String) -> String {
         """
         SELECT asked.user_id, known.*
@@ -100,17 +100,18 @@ package enum HeldEntitlements {
     }
 }
 
-/// The table `closed_periods`: the sum of a long subscription's oldest transactions, so that a
-/// renewal reads a few rows instead of hundreds.
+/// The table `closed_periods`: the merged periods of a long subscription's oldest transactions.
 ///
-/// It may be emptied at any moment.
+/// With it, processing a renewal reads a few rows instead of hundreds.
+///
+/// The table may be emptied at any time.
 package enum ClosedPeriodTable {
     package struct Row: Sendable, StoredValue {
         package let scope: PurchaseScope
         package let productID: Identifier
         package let bundleID: Identifier
         package let trust: Trust
-        /// The periods contain exactly the transactions bought before this.
+        /// The upper bound of the closed transactions: the periods contain exactly those bought before.
         package let before: Timestamp
         package let periods: PeriodSet
 

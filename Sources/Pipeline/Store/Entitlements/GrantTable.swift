@@ -3,7 +3,7 @@ import Postgres
 
 /// The table `grants`: manual grants, in addition to purchases.
 ///
-/// The database's functions write it, with its changes in the history.
+/// Functions of the database write the table, and its changes to the history.
 package enum GrantTable {
     package typealias New = (
         userID: Identifier, key: Identifier,
@@ -15,7 +15,7 @@ package enum GrantTable {
 
     package typealias Revocation = (number: Int64, reason: String, revokedBy: String)
 
-    /// Returns the grant's number.
+    /// Adds a grant and returns its number.
     package static let add = Statement<New, Int64>(
         [
             .value("user", \.userID), .value("key", \.key), .value("until", \.until), .value("reason", \.reason),
@@ -25,7 +25,7 @@ package enum GrantTable {
         SELECT grant_entitlement($user, $key, $until, $reason, $granted_by, $environment) AS number
         """)
 
-    /// Returns false if there is no such grant, or if it was revoked before.
+    /// Revokes a grant; returns false if it does not exist or was revoked before.
     package static let revoke = Statement<Revocation, Bool>(
         [.value("number", \.number), .value("reason", \.reason), .value("revoked_by", \.revokedBy)],
         returning: RowReader("is_revoked"), "SELECT revoke_grant($number, $reason, $revoked_by) AS is_revoked")

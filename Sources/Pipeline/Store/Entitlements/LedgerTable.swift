@@ -2,7 +2,7 @@ import AppStore
 package import Entitlements
 import Postgres
 
-/// The table `ledger`: the credits of each consumable's transaction, once and permanently.
+/// The table `ledger`: the credits of each transaction of a consumable, once and permanently.
 package enum LedgerTable {
     package typealias Row = (purchase: PurchaseKey, credit: LedgerCredit)
 

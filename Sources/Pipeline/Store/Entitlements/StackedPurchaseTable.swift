@@ -2,8 +2,9 @@ package import AppStore
 package import Entitlements
 import Postgres
 
-/// The table `stacked_purchases`: non-renewing transactions, which extend each other per user and
-/// product, across purchases.
+/// The table `stacked_purchases`: non-renewing transactions, which extend each other.
+///
+/// They do so across purchases, for each user and product.
 package enum StackedPurchaseTable {
     /// A user in one app and environment.
     package struct Holder: Hashable, Sendable {
@@ -66,7 +67,7 @@ package enum StackedPurchaseTable {
 
     static let read = PurchaseScope.read(reader, from: "stacked_purchases")
 
-    /// All non-renewing transactions of users, under their locks.
+    /// All non-renewing transactions of users; requires the users' locks.
     package static let ofHolders = Statement<[Holder], StackedPurchase>(
         [.rows("asked", holder)], returning: reader,
         """

@@ -7,8 +7,9 @@ extension AppDownloadTable {
     /// The starting point, and the number of rows to read.
     package typealias Window = (after: AppTransactionGroup, countMax: Int)
 
-    /// The keys of the next rows in their order, with the revision and the trust of their contents;
-    /// locked, since entitle-worker may raise them.
+    /// The keys of the next rows in order, with the revision and the trust of their contents.
+    ///
+    /// The rows are locked, because `entitle-worker` may raise them.
     package static let next = Statement<Window, AppTransactionFact>(
         [
             .value("id", \.after.appTransactionID), .value("environment", \.after.environment),
@@ -28,6 +29,6 @@ extension AppDownloadTable {
         FOR NO KEY UPDATE
         """)
 
-    /// Overwrites the table's rows.
+    /// Overwrites rows of the table.
     package static let replace = Statement.replacing("app_downloads", key: key, terms: terms)
 }

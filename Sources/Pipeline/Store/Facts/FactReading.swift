@@ -1,6 +1,6 @@
 package import Entitlements
 
-/// Reads all rows and facts of some scopes, as a part of a pipeline.
+/// Reads all rows and facts of scopes, as part of a pipeline.
 package struct FactReading {
     package let closedPeriods: Pipeline.Token<ClosedPeriodTable.Row>
     package let transactions: Pipeline.Token<TransactionFact>

@@ -2,7 +2,9 @@ import AppStore
 import Entitlements
 import OpenSSL
 
-/// The columns of the revisions that named a fact's token and `appTransactionId`, if not the newest.
+/// The columns of the revisions that named a fact's token and `appTransactionId`.
+///
+/// They are NULL if the newest revision named them.
 extension OlderNaming {
     static let columns: Columns<OlderNaming> = [
         Column("token_signed_date_ms", \.token?.signedDate), Column("token_content_hash", \.token?.contentHash),
@@ -15,7 +17,7 @@ extension OlderNaming {
 }
 
 extension Revision {
-    /// Reads two columns that are null together.
+    /// Reads the two columns of a revision, which are either both NULL or both set.
     static func optionalReader(_ prefix: String) -> RowReader<Revision?> {
         RowReader(
             { (signedDate: Timestamp?, contentHash: SHA256Digest?) in
@@ -26,8 +28,9 @@ extension Revision {
     }
 }
 
-/// A column that an older revision may fill, with the two columns of that revision; as SQL for an
-/// `ON CONFLICT DO UPDATE` of a row `known`.
+/// A column that an older revision may fill, and the two columns of that revision.
+///
+/// The SQL is for an `ON CONFLICT DO UPDATE` of a row `known`.
 struct NamedColumn {
     let name: String
     /// The prefix of the columns of `OlderNaming`.
@@ -38,7 +41,7 @@ struct NamedColumn {
         NamedColumn(name: "app_transaction_id", prefix: "app_transaction"),
     ]
 
-    /// Takes the value of the newest revision that names one (`OwnerNaming`).
+    /// The assignment of the value from the newest revision that names one (`OwnerNaming`).
     var assignment: String {
         """
         (\(name), \(prefix)_signed_date_ms, \(prefix)_content_hash) = (
@@ -59,7 +62,8 @@ struct NamedColumn {
         """
     }
 
-    /// Whether the given row names one that the known row lacks, or named it later.
+    /// The condition that the given row names a value that the known row lacks, or names it in a
+    /// newer revision.
     var isRaised: String {
         "(\(naming("known")[0]) IS NULL AND \(naming("excluded")[0]) IS NOT NULL OR "
             + "(\(naming("excluded").joined(separator: ", "))) > " + "(\(naming("known").joined(separator: ", "))))"
@@ -69,7 +73,7 @@ struct NamedColumn {
 
     private func named(_ row: String) -> String { (["\(row).\(name)"] + naming(row)).joined(separator: ", ") }
 
-    /// The revision that named the value of a row; null without one.
+    /// The revision that named a row's value, as SQL; NULL without a value.
     private func naming(_ row: String) -> [String] {
         ["signed_date_ms", "content_hash"].map { column in
             "coalesce(\(row).\(prefix)_\(column), CASE WHEN \(row).\(name) IS NOT NULL THEN \(row).\(column) END)"

@@ -3,8 +3,8 @@ package import Entitlements
 import OpenSSL
 import Postgres
 
-/// The tables `renewals`, the newest signed renewal info of each subscription, and `renewal_spans`,
-/// every span that any of them stated.
+/// The tables `renewals`, with the newest signed renewal info of each subscription, and
+/// `renewal_spans`, with every span that a renewal info stated.
 package enum RenewalTable {
     /// A span, and the renewal info that stated it.
     package struct Span: Hashable, Comparable, Sendable, StoredValue {
@@ -26,8 +26,7 @@ package enum RenewalTable {
     private static let terms =
         Revision.columns.of(\RenewalFact.revision) + .members + OlderNaming.columns.of { $0.olderNaming }
 
-    /// Raises facts to the given revision, which was compared with the table's under the purchases'
-    /// locks.
+    /// Raises facts to given revisions, which were compared with the stored ones under the purchases' locks.
     package static let raise = Statement<[RenewalFact], Void>(
         [.rows("new", RenewalKey.columns.of(\.key) + terms)],
         """
@@ -36,7 +35,7 @@ package enum RenewalTable {
         ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE SET \(terms.excluded)
         """)
 
-    /// Overwrites the table's rows.
+    /// Overwrites rows of the table.
     package static let replace = Statement.replacing("renewals", key: RenewalKey.columns.of(\.key), terms: terms)
 
     package static let addSpans = Statement<[Span], Void>(
@@ -46,7 +45,7 @@ package enum RenewalTable {
         ON CONFLICT DO NOTHING
         """)
 
-    /// Removes spans that no renewal info stated.
+    /// Removes the given spans, which no renewal info stated.
     package static let removeSpans = Statement<[Span], Void>(
         [.rows("gone", Span.columns)],
         """
@@ -56,13 +55,13 @@ package enum RenewalTable {
           AND known.start_ms IS NOT DISTINCT FROM gone.start_ms
         """)
 
-    /// Keys, revisions and account tokens.
+    /// Reads keys, revisions and account tokens.
     package static let read = PurchaseScope.read(RenewalFact.ownershipReader, from: "renewals")
 
     /// Reads whole facts.
     static let readFacts = PurchaseScope.read(reader, from: "renewals")
 
-    /// Reads the spans whose kind is known: a later version may have added others beside them.
+    /// Reads the spans of known kinds; a later program version may have stored further kinds.
     package static let readSpans = PurchaseScope.read(
         Span.reader, from: "renewal_spans", where: "AND known.kind IN (\(kinds))")
 

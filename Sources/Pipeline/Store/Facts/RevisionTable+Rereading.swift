@@ -6,7 +6,7 @@ package import Records
 
 /// Contents that `pipeline rebuild` reads to derive facts from them again.
 extension RevisionTable {
-    /// An ID, which may have several signed contents.
+    /// An ID; it may have several signed contents.
     package struct Subject: Hashable, Sendable, StoredValue {
         package let kind: Kind
         package let environment: Environment
@@ -28,7 +28,7 @@ extension RevisionTable {
             Field("id", \.id), Field("track", \.track))
     }
 
-    /// The name of one content: its hash.
+    /// The key of one content: the subject, the trust and the hash.
     package struct Name: Hashable, Sendable {
         package let subject: Subject
         /// The trust; empty for all but renewal info.
@@ -41,7 +41,7 @@ extension RevisionTable {
             self.contentHash = contentHash
         }
 
-        /// The name before all others: no ID is empty.
+        /// The name before all others, because no ID is empty.
         package static let start = Name(
             subject: Subject(
                 kind: .transaction, environment: Environment(rawValue: ""), bundleID: "", id: "", track: .jws),
@@ -56,13 +56,13 @@ extension RevisionTable {
         package let trust: String
         /// The revision with the date of its first signature.
         package let revision: Revision
-        /// The raw record that first contained it.
+        /// The position of the raw record that first contained the content.
         package let source: RecordPosition
         /// The number of contents of the subject and trust.
         package let count: Int
     }
 
-    /// The content of each subject and trust whose first signature is the newest.
+    /// The content of each subject and trust with the latest first signature.
     package static let newest = Statement<[Subject], Content>(
         [.rows("asked", [.index] + Subject.columns)], returning: contentReader,
         """
@@ -78,16 +78,17 @@ extension RevisionTable {
         ) AS known
         """)
 
-    /// The contents that state a span.
+    /// The contents that state a renewal span.
     package static let stating = contents(where: statesSpans("known"))
 
-    /// The contents that may add to a newer one: a name of the owner, a receipt's revocation.
+    /// The contents that may add something to a newer one: a name of the owner, or a receipt's revocation.
     package static let older = contents(
         where: ["appAccountToken", "appTransactionId", "revocationDate"].map { "known.payload ->> '\($0)' IS NOT NULL" }
             .joined(separator: " OR "))
 
-    /// The contents with a condition, and those in which PostgreSQL may be unable to look, as it
-    /// reads no member of a payload with an escape that it cannot store.
+    /// The contents that meet a condition, and contents whose condition PostgreSQL cannot evaluate.
+    ///
+    /// PostgreSQL cannot read members of a payload with an escape that it cannot store.
     private static func contents(where condition: String) -> Statement<[Subject], Content> {
         Statement(
             [.rows("asked", [.index] + Subject.columns)], returning: contentReader,
@@ -106,15 +107,16 @@ extension RevisionTable {
             """)
     }
 
-    /// Whether a renewal info states something that a newer one neither repeats nor revokes: its
-    /// content is never archived, and is read again by a rebuild.
+    /// The condition that a renewal info states a span, which a newer one neither repeats nor revokes.
+    ///
+    /// Such a content is never archived, and a rebuild reads it again.
     private static func statesSpans(_ relation: String) -> String {
         let members = RenewalSpan.Kind.allCases.map(\.endMember)
         let conditions = members.map { "\(relation).payload ->> '\($0)' IS NOT NULL" }
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
-    /// The payload of a requested content; missing contents are left out.
+    /// The payload of a requested content; missing contents are omitted.
     package struct Payload: Sendable {
         /// The index of the name in the question.
         package let index: Int

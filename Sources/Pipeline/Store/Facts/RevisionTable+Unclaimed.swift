@@ -2,12 +2,12 @@ package import AppStore
 import Postgres
 package import Records
 
-/// Contents without a fact: they name an ID that has no row.
+/// Contents without a fact: their ID has no row.
 extension RevisionTable {
     /// The start of a page of contents, and its size.
     package typealias Page = (after: Name, countMax: Int)
 
-    /// A content of a page: each without a fact, and the last one.
+    /// A content of a page; a page returns the contents without a fact, and its last content.
     package struct PageContent: Sendable {
         package let name: Name
         package let isUnclaimed: Bool
@@ -20,7 +20,7 @@ extension RevisionTable {
 
     /// Searches a page of all contents, in the order of their keys.
     ///
-    /// Leaves out contents that are found with the purchase: a transaction with a known ownership
+    /// Omits contents that are found with their purchase: a transaction with a stored ownership
     /// fact, and a renewal info of a subscription with any other row.
     package static let unclaimed = Statement<Page, PageContent>(
         [
@@ -62,12 +62,16 @@ extension RevisionTable {
 
     private static let key = "id, kind, environment, bundle_id, trust, track, content_hash"
 
-    /// PostgreSQL reads no member of a payload with an escape that it cannot store.
+    /// The original transaction ID, as SQL.
+    ///
+    /// PostgreSQL cannot read members of a payload with an escape that it cannot store.
     private static let original = """
         CASE WHEN found.has_no_row AND strpos(old.payload::text, '\\u') = 0
             THEN old.payload ->> 'originalTransactionId' END
         """
 
+    /// The condition that the ID has no row.
+    ///
     /// An app transaction that names no account has no row in any other table.
     private static let hasNoRow = """
         CASE page.kind

@@ -3,8 +3,7 @@ package import Records
 package import Entitlements
 import Postgres
 
-/// The table `revisions`: every content ever seen, once per key, with the raw record that first
-/// contained it.
+/// The table `revisions`: every content ever read, once per key, with the raw record that first contained it.
 package enum RevisionTable {
     package enum Kind: String, TextColumnValue {
         case transaction
@@ -31,7 +30,7 @@ package enum RevisionTable {
             Column("source_index", \.source?.index),
         ] + RecordPosition.columns("source").of(\.source?.position), onConflict: "DO NOTHING")
 
-    /// Asks whether a content of an ID was first read from a record.
+    /// The question whether a content of an ID was first read from a record.
     package typealias Origin = (
         /// The index of the record, for the answer.
         index: Int, environment: Environment, id: Identifier, source: ObservationSource
@@ -62,7 +61,7 @@ package enum RevisionTable {
         """)
 }
 
-/// The table `notifications`: every genuine one, even without a fact.
+/// The table `notifications`: every verified notification, even without a fact.
 package enum NotificationTable {
     package typealias Row = (
         environment: Environment, uuid: String?, bundleID: Identifier?, type: String, subtype: String?,
@@ -102,7 +101,7 @@ package enum AppDownloadTable {
             Column("application_version", \.applicationVersion),
         ]
 
-    /// Writes in the order of the keys, so that two workers never deadlock.
+    /// Raises rows in the order of their keys, so that two workers never deadlock.
     package static let raise = Statement<[AppTransactionFact], Void>(
         [.rows("new", key + terms)],
         """

@@ -6,7 +6,7 @@ import Postgres
 extension TransactionTable {
     package static let read = PurchaseScope.read(reader, from: "transactions")
 
-    /// The purchases of rows that were not found in the expected ones.
+    /// The purchases of transactions whose rows were not found in the expected purchases.
     package static let scopes = Statement<[TransactionFact], PurchaseScope>(
         [.rows("asked", key)], returning: PurchaseScope.reader,
         """
@@ -19,6 +19,6 @@ extension TransactionTable {
         ) AS known
         """)
 
-    /// Overwrites the table's rows, including the immutable fields of an ID.
+    /// Overwrites rows of the table, including the immutable fields of an ID.
     package static let replace = Statement.replacing("transactions", key: key, terms: identity + lateIdentity + terms)
 }

@@ -3,11 +3,11 @@ package import Entitlements
 import Postgres
 
 extension TransactionTable {
-    /// Counts those of some seats' transactions whose account token is also that of a purchaser's.
+    /// Counts the seats' transactions whose account token also appears in a purchaser's transaction.
     ///
     /// The purchase is found through `ownership_facts`, which has an index by token and is never
-    /// behind `transactions`. An app may send one token for everybody, so only some of a token's
-    /// transactions are looked at.
+    /// older than `transactions`. An app may send one token for all users, so only some of a
+    /// token's transactions are read.
     package static let countPurchasersTokens = Statement<[TransactionFact], Int>(
         [
             .rows(

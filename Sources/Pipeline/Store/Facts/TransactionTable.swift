@@ -4,7 +4,7 @@ import Postgres
 
 /// The table `transactions`: the newest signed revision of each transaction, in each of its tracks.
 package enum TransactionTable {
-    /// The fields of a given transaction that contradict the table.
+    /// A field of a given transaction that contradicts the table.
     package struct Contradiction: Sendable {
         /// The index of the transaction in the question.
         package let index: Int
@@ -22,7 +22,7 @@ package enum TransactionTable {
         Column("purchase_date_ms", \.identity.purchaseDate),
     ]
 
-    /// Columns that are immutable once they are known.
+    /// Columns that are immutable once their value is known.
     static let lateIdentity: Columns<TransactionFact> = [
         Column("product_type", \.identity.type), Column("quantity", \.identity.quantity),
     ]
@@ -40,13 +40,12 @@ package enum TransactionTable {
         Column("revoked_content_hash", \.revokingReceipt?.contentHash),
     ]
 
-    /// Raises facts to the given revision, which was compared with the table's under the purchases'
-    /// locks.
+    /// Raises facts to given revisions, which were compared with the stored ones under the purchases' locks.
     ///
-    /// Skips a transaction that contradicts the known row of its ID: the caller compares the number
-    /// of touched rows with that of facts. The rows of the purchases at hand were compared before;
-    /// this detects an ID that belongs to another purchase, or whose transaction lies in a closed
-    /// period.
+    /// Skips a transaction that contradicts the stored row of its ID: the caller compares the
+    /// number of affected rows with the number of facts. The stored rows of the same purchases were
+    /// compared before. So a skipped ID belongs to another purchase, or its transaction lies in a
+    /// closed period.
     package static let raise = Upsert<TransactionFact>(
         into: "transactions", key + identity + lateIdentity + terms,
         from: """
@@ -71,8 +70,9 @@ package enum TransactionTable {
         return "\(row).environment IN (\(names.joined(separator: ", ")))"
     }
 
-    /// The conditions under which two rows contradict each other, as in
-    /// `TransactionIdentity.conflict`; null if one of them lacks the field.
+    /// The conditions under which two rows contradict each other, as in `TransactionIdentity.conflict`.
+    ///
+    /// A condition is NULL if one row lacks the field.
     private static func conflicts(_ left: String, _ right: String) -> [(ImmutableField, String)] {
         let values: [(ImmutableField, (String) -> String)] = [
             (.originalTransactionID, { "\($0).original_transaction_id" }), (.productID, { "\($0).product_id" }),
@@ -86,7 +86,7 @@ package enum TransactionTable {
         conflicts(left, right).map { $1 }.joined(separator: " OR ")
     }
 
-    /// The transactions that contradict the table's rows of their IDs.
+    /// The transactions that contradict the stored rows of their IDs.
     package static let contradictions = Statement<[TransactionFact], Contradiction>(
         [.rows("asked", [.index] + key + identity + lateIdentity)],
         returning: RowReader(Contradiction.init, "index", "field"),
@@ -105,7 +105,7 @@ package enum TransactionTable {
         WHERE NOT \(reusesIDs("known")) AND (\(isConflict("known", "asked")))
         """)
 
-    /// The transactions of scopes that are in no closed period.
+    /// The transactions of scopes, except those in closed periods.
     static let readOpen = Statement<[PurchaseScope], TransactionFact>(
         [.rows("asked", PurchaseScope.columns)], returning: reader,
         "SELECT \(reader.names(of: "known")) "
@@ -128,17 +128,18 @@ package enum TransactionTable {
 }
 
 extension TransactionMembers {
-    /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
-    /// it.
+    /// The receipt that stated a revocation.
+    ///
+    /// `nil` for a JWS, because its newest revision adds or lifts a revocation.
     var revokingReceipt: Revision? { track == .receipt ? revoking : nil }
 
-    /// Reads the columns that each table of transactions has; leaves the product, the quantity and
-    /// the declared members empty.
+    /// Reads the columns that all tables of transactions have; the product, the quantity and the
+    /// declared members stay empty.
     static let commonReader = RowReader(
         TransactionMembers.init, PurchaseKey.reader, "transaction_id", "track", Revision.reader, "trust",
         "purchase_date_ms", "product_type", OlderNaming.reader, Revision.optionalReader("revoked"))
 
-    /// - Parameter revoking: of `revokingReceipt`.
+    /// - Parameter revoking: the value of `revokingReceipt`.
     private init(
         purchase: PurchaseKey, transactionID: Identifier, track: Track, revision: Revision, trust: Trust,
         purchaseDate: Timestamp, type: ProductType?, olderNaming: OlderNaming, revoking: Revision?

@@ -11,7 +11,7 @@ package struct ChangeCause: Sendable {
     package let id: String?
     /// The body that caused the change.
     ///
-    /// `nil` if no body caused it, as with a link that was written late.
+    /// `nil` if no body caused the change, such as for a link that was written late.
     package let source: ObservationSource?
 
     package init(_ kind: Kind, id: String? = nil, source: ObservationSource? = nil) {
@@ -21,14 +21,14 @@ package struct ChangeCause: Sendable {
     }
 }
 
-/// The tables `changes`, the append-only history of users' entitlements, and `user_versions`, the
-/// last version assigned to each user's changes.
+/// The tables `changes`, the append-only history of users' entitlements, and `user_versions`, with
+/// the last version of each user's changes.
 ///
 /// A trigger adds each new change to the outbox of the feed.
 package enum ChangeTable {
     package typealias Row = (purchase: PurchaseKey, change: EntitlementChange, cause: ChangeCause)
 
-    /// Changes of one transaction, and the catalog that they were projected with.
+    /// The changes of one transaction, and the catalog of their projection.
     package struct Batch: Sendable {
         fileprivate let steps: [(userID: Identifier, count: Int64)]
         fileprivate let rows: [Numbered]
@@ -41,8 +41,8 @@ package enum ChangeTable {
         }
 
         /// - Parameters:
-        ///   - rows: each gets the next version of its user, in this order.
-        ///   - catalogVersion: nil if there is no catalog.
+        ///   - rows: the changes; each gets the next version of its user, in this order.
+        ///   - catalogVersion: the version of the catalog; `nil` without a catalog.
         package init(_ rows: [Row], catalogVersion: Int64?) {
             var counts: [Identifier: Int64] = [:]
             for row in rows { counts[row.change.userID, default: 0] += 1 }
@@ -63,8 +63,7 @@ package enum ChangeTable {
         ] + RecordPosition.columns("source").of(\.cause.source?.position)
         + EntitlementTerms.columns.of(\.change.newTerms)
 
-    /// The upsert waits for other transactions that assign the user versions, so none is assigned
-    /// twice.
+    /// Appends changes; the upsert waits for other transactions of the user, so no version is assigned twice.
     package static let append = Statement<Batch, Void>(
         [
             .rows("steps", [Column("user_id", \.userID), Column("version", \.count)], \.steps),
@@ -88,7 +87,7 @@ package enum ChangeTable {
         """)
 }
 
-/// A change of a user's entitlements, as the history holds it.
+/// A change of a user's entitlements, as stored in the history.
 package struct RecordedChange: Sendable {
     package let userID: Identifier
     package let version: Int64

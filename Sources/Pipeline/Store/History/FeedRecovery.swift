@@ -2,23 +2,24 @@ package import AppStore
 import Entitlements
 import Postgres
 
-/// Raises the feed's versions after a database or a cluster was lost.
+/// Raises the feed's versions after the loss of a database or a cluster.
 ///
-/// A restored database assigns versions again that were published before, and a reader of the feed
-/// takes a change with a known version for a repetition. So each user's versions continue above
-/// those in the topics.
+/// A restored database assigns versions that were already published, and readers of the feed skip a
+/// change with a known version as a repetition. So each user's versions must continue above the
+/// published ones.
 package enum FeedRecovery {
-    /// A user, and the newest published version of them.
+    /// A user, and the user's newest published version.
     package typealias Published = (userID: Identifier, version: Int64)
 
     private static let published: [Parameter<[Published]>] = [
         .rows("seen", [Column("user_id", \.userID), Column("version", \.version)])
     ]
 
-    /// Raises versions in the database above the published ones if they are lower: the newest
-    /// change of each user is written once more, so that their state is published again.
+    /// Raises versions in the database that are lower than the published ones.
     ///
-    /// Call it with the users' locks.
+    /// The newest change of each user is written once more, so that the user's state is published again.
+    ///
+    /// The caller must hold the users' locks.
     package static let raise = Statement<[Published], Void>(
         published,
         """
@@ -44,7 +45,7 @@ package enum FeedRecovery {
         ) AS newest
         """)
 
-    /// Gives users that the database does not know a version above the published one.
+    /// Adds the published versions of users that the database does not contain.
     package static let begin = Statement<[Published], Void>(
         published,
         """
@@ -52,7 +53,7 @@ package enum FeedRecovery {
         ON CONFLICT (user_id) DO NOTHING
         """)
 
-    /// The users whose states were added to the outbox: their number, and the last of them.
+    /// The users whose states were added to the outbox: their number, and the last user ID.
     package struct Queued: Sendable {
         package let count: Int64
         /// The last of the added users.
@@ -64,7 +65,7 @@ package enum FeedRecovery {
     /// The number of users added to the outbox at once.
     package static let usersPerStep: Int64 = 1_000
 
-    /// Adds the newest states of some users to the outbox, in the order of IDs after a given one.
+    /// Adds the newest states of the next users after a given ID to the outbox, in the order of IDs.
     ///
     /// Waits for a user whose rows are being changed, so that the outbox keeps the order of
     /// versions.

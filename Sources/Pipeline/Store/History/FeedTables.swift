@@ -8,8 +8,7 @@ package enum OutboxTable {
     /// A change, and the ID of its row in the outbox.
     package typealias Change = (id: Int64, change: RecordedChange)
 
-    /// Changes that are published together, with the present entitlements of their users; all in
-    /// one snapshot.
+    /// Changes that are published together, and the present entitlements of their users, from one snapshot.
     package struct Batch: Sendable {
         package let changes: [Change]
         package let versions: [(userID: Identifier, version: Int64)]
@@ -18,7 +17,7 @@ package enum OutboxTable {
 
     package static let changesMax = 500
 
-    /// Reads the oldest changes that are marked as sent.
+    /// Reads the changes that are marked as sent.
     package static func read(on connection: PostgresConnection) async throws -> Batch {
         var pipeline = Pipeline()
         let changes = pipeline.add(changes)
@@ -28,7 +27,7 @@ package enum OutboxTable {
         return Batch(changes: Array(answers[changes]), versions: Array(answers[versions]), held: Array(answers[held]))
     }
 
-    /// The changes that are marked as sent, without any that came later.
+    /// The relation of the changes that are marked as sent, without later ones.
     private static let waiting = """
         (
             SELECT id, user_id, version FROM unpublished_changes
@@ -37,7 +36,7 @@ package enum OutboxTable {
         )
         """
 
-    /// The oldest changes, in their order.
+    /// The oldest changes, in order.
     static let changes = Statement<Void, Change>(
         returning: RowReader({ ($0, $1) }, "id", RecordedChange.reader),
         """
@@ -51,7 +50,7 @@ package enum OutboxTable {
         ORDER BY waiting.id
         """)
 
-    /// The users of those changes, each with the newest version.
+    /// The users of these changes, each with the newest version.
     static let versions = Statement<Void, (userID: Identifier, version: Int64)>(
         returning: RowReader({ ($0, $1) }, "user_id", "version"),
         """
@@ -74,7 +73,7 @@ package enum OutboxTable {
     package struct Backlog: Sendable {
         /// An upper bound of the number of changes.
         package let count: Int64
-        /// The age of the oldest change; 0 if the outbox is empty.
+        /// The age of the oldest change in seconds; 0 if the outbox is empty.
         package let oldestSeconds: Double
     }
 
@@ -101,26 +100,26 @@ package enum OutboxTable {
         """)
 }
 
-/// The row of `feed_lease`: which copy of the worker publishes, until when, and which changes it
-/// has sent to the broker.
+/// The row of `feed_lease`: the copy of the worker that publishes, the end of its lease, and the
+/// last change that it has sent.
 package enum FeedLeaseTable {
     package typealias Request = (holder: String, changesMax: Int)
 
-    /// Time that other copies wait for a holder that no longer renews the lease.
+    /// Seconds that other copies wait for a holder that no longer renews the lease.
     package static let lengthSeconds: Int64 = 5
 
     private static func length<Input>() -> Parameter<Input> { .value("length_seconds") { _ in lengthSeconds } }
 
     private static let end = "clock_timestamp() + $length_seconds * interval '1 second'"
 
-    /// Takes or keeps the lease if there are changes to publish.
+    /// Acquires or renews the lease if there are changes to publish.
     ///
-    /// Marks the oldest of them as sent, before any is. Changes marked before were never confirmed,
-    /// by this copy or by a killed one, and are suspect.
+    /// Marks the oldest changes as sent before they are sent. Changes that are already marked were
+    /// never confirmed, by this copy or a killed one, and are suspect.
     ///
-    /// Returns the highest outbox ID of suspect changes; no row if the outbox is empty or another
-    /// copy has the lease: that check does not lock the lease's row, which could wait as long as
-    /// the other's transaction lasts.
+    /// Returns the highest outbox ID of suspect changes, or no row if the outbox is empty or
+    /// another copy has the lease. That check does not lock the lease's row, so it never waits for
+    /// the other copy's transaction.
     package static let hold = Statement<Request, Int64>(
         [.value("holder", \.holder), length(), .value("changes_max", \.changesMax)],
         returning: RowReader("suspect_through"),
@@ -144,15 +143,13 @@ package enum FeedLeaseTable {
         RETURNING suspect_through
         """)
 
-    /// Shortens a lease that ends later than any that could be taken now: the clock has gone back
-    /// since.
+    /// Shortens a lease that ends later than a lease acquired now, which happens after the clock was set back.
     ///
-    /// A running copy renews it; that of a killed one ends as it would have.
+    /// A running copy renews its lease; the lease of a killed copy expires after the normal time.
     package static let shorten = Statement<Void, Void>(
         [length()], "UPDATE feed_lease SET until = \(end) WHERE only_one AND until > \(end)")
 
-    /// Keeps the lease, even after its end if nobody has taken it since; returns no row if another
-    /// copy has it.
+    /// Renews the lease, even after its end, unless another copy has acquired it; then returns no row.
     package static let renew = Statement<String, Bool>(
         [.value("holder"), length()], returning: RowReader("is_held"),
         """
@@ -162,8 +159,8 @@ package enum FeedLeaseTable {
 
     /// Removes acknowledged changes from the outbox, if the holder still has the lease.
     ///
-    /// Another copy that has taken over since has sent the same changes, and these rows mark them
-    /// as sent until it confirms them. Locks the lease's row, so that no copy can begin in between.
+    /// Another copy that has acquired the lease has sent the same changes; it needs these rows
+    /// until it confirms them. Locks the lease's row, so that no copy can begin in between.
     package static let confirm = Statement<(holder: String, ids: [Int64]), Void>(
         [.value("holder", \.holder), .values("ids", \.ids)],
         """
@@ -174,9 +171,9 @@ package enum FeedLeaseTable {
         DELETE FROM unpublished_changes WHERE id = ANY ($ids) AND EXISTS (SELECT FROM held)
         """)
 
-    /// Publishes the newest states of users at once and once more later, unless the holder has had
-    /// the lease all the time: its records may lie behind those of another copy, or may yet come to
-    /// lie there.
+    /// Publishes the newest states of users now and once more later, if the holder no longer has the lease.
+    ///
+    /// After losing the lease, its records may follow those of another copy, now or later.
     package static let republish = Statement<(holder: String, userIDs: [Identifier]), Void>(
         [.value("holder", \.holder), .values("users", \.userIDs), FeedRepetitionTable.delay()],
         """
@@ -191,8 +188,9 @@ package enum FeedLeaseTable {
         SELECT user_id, version FROM concerned
         """)
 
-    /// Lets another copy begin at once, unless a send has an unknown outcome: then the lease ends
-    /// by itself, as after a crash.
+    /// Ends the lease, so that another copy can begin at once.
+    ///
+    /// If a send has an unknown outcome, the lease expires instead, as after a crash.
     package static let release = Statement<String, Void>(
         [.value("holder")],
         """
@@ -203,28 +201,27 @@ package enum FeedLeaseTable {
 
 /// The table `feed_repetitions`: users whose newest state is published once more, after a delay.
 ///
-/// Records that a copy had sent when it was killed may lie in a socket's buffer, and reach the
-/// broker after those of the next copy about the same users: the compacted topic of the states
-/// would end in an older version than the newest, until the user's next change. So the confirmation
-/// of the later records also adds the users concerned here, and the newest state follows when
-/// nothing of the killed copy can be in flight any more.
+/// Records that a copy had sent when it was killed may wait in a socket's buffer, and reach the
+/// broker after those of the next copy about the same users. The compacted topic of the states
+/// would then end in an old version until the user's next change. So the confirmation of the later
+/// records also adds these users to the table, and their newest state is published when no record
+/// of the killed copy can be in flight any more.
 package enum FeedRepetitionTable {
-    /// The delay of the state after the broker's acknowledgement.
+    /// The delay of the state after the broker's acknowledgement, in seconds.
     ///
-    /// A broker that hangs also hangs for the next copy: after its acknowledgement only the network
-    /// can delay records. Linux retransmits unconfirmed data of a dead process for about 100 s
-    /// (`tcp_orphan_retries`, ip-sysctl).
+    /// A hanging broker also delays the next copy: after its acknowledgement only the network can
+    /// delay records of the killed copy. Linux retransmits unconfirmed data of a dead process for
+    /// about 100 s (`tcp_orphan_retries`, ip-sysctl).
     package static let delaySeconds: Int64 = 120
 
     fileprivate static func delay<Input>() -> Parameter<Input> { .value("delay_seconds") { _ in delaySeconds } }
 
-    /// Adds users; one that is present already starts its delay again.
+    /// Adds users; the delay of a user already present starts again.
     package static let add = Statement<[Identifier], Void>(
         [.rows("concerned", [Column("user_id", \.self)]), delay()], insert(from: "$concerned"))
 
     /// - Parameter users: a relation with a column `user_id`.
-    /// - Returns: SQL that adds the users in their order, so that two sessions that add the same
-    ///   ones never deadlock.
+    /// - Returns: SQL that adds the users ordered by ID, so that two sessions never deadlock.
     fileprivate static func insert(from users: String) -> String {
         """
         INSERT INTO feed_repetitions AS known (user_id, due)
@@ -234,7 +231,7 @@ package enum FeedRepetitionTable {
         """
     }
 
-    /// Limits all delays to that of a user added now: the clock has gone back since.
+    /// Limits all delays to the delay of a user added now, in case the clock was set back.
     package static let shorten = Statement<Void, Void>(
         [delay()],
         """
@@ -244,8 +241,9 @@ package enum FeedRepetitionTable {
 
     /// Adds due users to the outbox, each with the newest version.
     ///
-    /// Any copy may do so at any time. A user whose rows are being changed is left for later: the
-    /// lock keeps the outbox in the order of the user's versions, and nobody is waited for.
+    /// Any copy may do this at any time. A user whose rows are being changed is skipped until
+    /// later, so the statement never waits. The lock keeps the outbox in the order of the user's
+    /// versions.
     package static let publishDue = Statement(
         """
         WITH due AS (

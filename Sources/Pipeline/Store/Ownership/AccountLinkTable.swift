@@ -2,7 +2,7 @@ package import AppStore
 import Entitlements
 package import Postgres
 
-/// The property by which a link names a user; the raw value is the table's.
+/// The property by which a link names a user; the raw value is stored in the table.
 package enum LinkKind: String, CaseIterable, TextColumnValue, Sendable {
     case accountToken = "account_token"
     case appTransactionID = "app_transaction_id"
@@ -13,11 +13,11 @@ package enum LinkKind: String, CaseIterable, TextColumnValue, Sendable {
 /// belongs to a user.
 package struct AccountLink: Hashable, Sendable {
     package var kind: LinkKind
-    /// The token or ID itself; a token is compared without regard to case.
+    /// The token or ID; tokens are compared without regard to case.
     package var key: Identifier
-    /// The environment; empty means any.
+    /// The environment; empty for any environment.
     package var environment: String
-    /// The app; empty means any.
+    /// The app; empty for any app.
     package var bundleID: Identifier
     /// The user; empty in a request to remove the link, regardless of its user.
     package var userID: Identifier
@@ -36,28 +36,29 @@ package struct AccountLink: Hashable, Sendable {
     fileprivate var storedKey: Identifier { kind == .accountToken ? Identifier(key.text.lowercased()) : key }
 }
 
-/// The table `account_links`, which `link-worker` queries for every record of a purchase; a trigger
-/// notifies `link-worker` of its changes.
+/// The table `account_links`, which `link-worker` reads for every record of a purchase.
+///
+/// A trigger notifies `link-worker` of changes.
 package enum AccountLinkTable {
-    /// The channel on which writers of links and of owners announce work.
+    /// The channel on which writers of links and of owners notify `link-worker`.
     package static let channel = "account_links"
 
-    /// Writes links; an existing link is changed to the new user, and not written if it names that
-    /// user.
+    /// Writes links; an existing link is changed to the new user, or left unchanged if it already
+    /// names that user.
     ///
     /// - Returns: the number of changed links.
     package static func add(_ links: some Collection<AccountLink>, on connection: PostgresConnection) async throws
         -> Int
     { try await connection.run(add, Array(links)).affectedCount }
 
-    /// Removes links; a link that names another user than the request's stays.
+    /// Removes links; a link to another user than the request's is kept.
     ///
     /// - Returns: the number of removed links.
     package static func remove(_ links: some Collection<AccountLink>, on connection: PostgresConnection) async throws
         -> Int
     { try await connection.run(remove, Array(links)).affectedCount }
 
-    /// The links to list; nil for all.
+    /// The filters of links to list; each is `nil` for all values.
     package typealias Selection = (kind: LinkKind?, key: Identifier?, userID: Identifier?, limit: Int)
 
     private static let key: Columns<AccountLink> = [
@@ -87,7 +88,7 @@ package enum AccountLinkTable {
         WHERE \(key.equal("known", "gone")) AND gone.user_id IN ('', known.user_id)
         """)
 
-    /// Links in the order of their users.
+    /// Lists links, ordered by user.
     package static let list = Statement<Selection, AccountLink>(
         [.value("kind", \.kind), .value("key", \.key), .value("user", \.userID), .value("limit", \.limit)],
         returning: RowReader(AccountLink.init, "kind", "key", "environment", "bundle_id", "user_id"),
@@ -102,17 +103,17 @@ package enum AccountLinkTable {
 }
 
 extension AccountLinkTable {
-    /// Asks which user a link names, in one app and environment.
+    /// The question which user a link names, in one app and environment.
     package typealias Question = (kind: LinkKind, environment: Environment, bundleID: Identifier, key: Identifier)
 
-    /// The answer to a question; absent without a link.
+    /// The answer to a question; a question without a link has no answer.
     package struct Found: Sendable {
         /// The index of the question.
         package let index: Int
         package let userID: Identifier
     }
 
-    /// A link that names environment and app takes precedence over one that leaves them open.
+    /// Finds the users of links; a link with an environment and app takes precedence over one for any.
     package static let find = Statement<[Question], Found>(
         [
             .rows(

@@ -9,18 +9,19 @@ package struct LinkChange: Sendable {
     package let environment: String
     package let bundleID: Identifier
     package let key: Identifier
-    /// The number of times that its purchase has been refused.
+    /// Number of times that PostgreSQL has refused the purchase.
     package let attempts: Int
 
-    /// Whether it asks for one scope's purchases and no others.
+    /// Whether the change concerns only the purchases of one scope.
     package func isOnly(of scope: PurchaseScope) -> Bool {
         kind == LinkKind.originalTransactionID.rawValue && key == scope.originalTransactionID
             && environment == scope.environment.rawValue
     }
 }
 
-/// The table `account_link_changes`: written by triggers of `account_links`, emptied by
-/// `link-worker`, which determines the owners of the purchases concerned again.
+/// The table `account_link_changes`: triggers of `account_links` add rows.
+///
+/// `link-worker` removes them after it has determined the owners of the purchases again.
 package enum LinkChangeTable {
     /// A purchase whose owner is determined again after a delay.
     package typealias Retry = (scope: PurchaseScope, attempts: Int, delay: Duration)
@@ -45,7 +46,7 @@ package enum LinkChangeTable {
     package static let remove = Statement<[Int64], Void>(
         [.values("ids") { $0 }], "DELETE FROM account_link_changes WHERE id = ANY ($ids)")
 
-    /// Schedules refused purchases to be tried again after a delay, each by a change of its own.
+    /// Schedules refused purchases for another attempt after a delay, each by a separate change.
     package static let retry = Statement<[Retry], Void>(
         [
             .rows(
@@ -62,7 +63,7 @@ package enum LinkChangeTable {
         FROM $refused
         """)
 
-    /// The purchases that changes concern.
+    /// The purchases that changes of links concern.
     package static let purchases = Statement<[LinkChange], PurchaseScope>(
         [
             .rows(
@@ -97,22 +98,22 @@ package enum LinkChangeTable {
           AND (changed.bundle_id IN ('', known.bundle_id) OR known.bundle_id IS NULL)
         """)
 
-    /// Schedules every purchase's owner to be determined again; returns the number of purchases.
+    /// Schedules the owners of all purchases to be determined again; returns the number of purchases.
     package static let addAll = Statement<Void, Int64>(
         returning: RowReader("purchases"), "SELECT reapply_ownership_rules() AS purchases")
 }
 
 /// The outstanding work of linking, for all copies of the worker.
 package enum LinkBacklog {
-    /// The outstanding work about purchases.
+    /// The purchases with outstanding work.
     package struct Purchases: Sendable {
         package let unownedCount: Int64
-        /// Purchases whose owner has changed and that have not been projected since.
+        /// Number of purchases not projected since their owner changed.
         package let unprojectedCount: Int64
         package let oldestUnprojectedSeconds: Double
     }
 
-    /// Changes of links that are due, counted up to 100,000.
+    /// Number of due changes of links, counted up to 100,000.
     package static let changes = Statement<Void, Int64>(
         returning: RowReader("count"),
         """
@@ -121,7 +122,7 @@ package enum LinkBacklog {
         ) AS waiting
         """)
 
-    /// Purchases of each kind, counted up to 100,000.
+    /// Numbers of purchases with outstanding work, each counted up to 100,000.
     package static let purchases = Statement<Void, Purchases>(
         returning: RowReader(Purchases.init, "unowned", "unprojected", "oldest_seconds"),
         """
@@ -137,7 +138,7 @@ package enum LinkBacklog {
 
 /// The row of `linking_rules`: the rules of the `link-worker` that started last.
 package enum LinkingRulesTable {
-    /// Writes nothing if the same rules are stored.
+    /// Stores the rules; writes nothing if the same rules are stored.
     package static let write = Statement<OwnershipRules, Void>(
         [
             .rows(
@@ -162,7 +163,7 @@ package enum LinkingRulesTable {
 
     /// The stored rules.
     ///
-    /// `nil` for rules that only a later version has.
+    /// `nil` if only a later program version has these rules.
     package static let read = Statement<Void, OwnershipRules?>(
         returning: RowReader(
             { (policy: String, tokensAreUserIDs: Bool, trustsIngestion: Bool) in

@@ -10,8 +10,8 @@ import Postgres
 package enum OwnerChangeTable {
     /// A purchase whose owner changes in the current transaction.
     ///
-    /// `hasRecord`: whether a current record about it is forwarded to `entitle-worker`, which then
-    /// projects the purchase.
+    /// `hasRecord`: whether a record of the batch about the purchase is forwarded to
+    /// `entitle-worker`, which then projects the purchase.
     package typealias Change = (purchase: PurchaseKey, hasRecord: Bool)
 
     /// A purchase whose link observation is due.
@@ -25,9 +25,9 @@ package enum OwnerChangeTable {
     /// An owner change that has been projected.
     package typealias Projected = (purchase: PurchaseKey, change: Int64)
 
-    /// The time that a forwarded record has before a link observation is sent as well.
+    /// The delay after a forwarded record before a link observation is sent as well.
     package static let recordDelay = Duration.seconds(60)
-    /// The time from the first link observation to the second; after each further one it is four
+    /// The delay between the first link observation and the second; each further delay is four
     /// times as long, up to `resendDelayMax`.
     private static let resendDelayMin = Duration.seconds(60)
     private static let resendDelayMax = Duration.seconds(3_600)
@@ -38,7 +38,7 @@ package enum OwnerChangeTable {
     package static let inFlightCountMax = 5_000
     package static let inFlightMax = Duration.seconds(300)
 
-    /// - Parameter sends: the number of link observations sent, including this one.
+    /// - Parameter sends: number of link observations sent, including this one.
     package static func resendDelay(afterSends sends: Int) -> Duration {
         let doublings = 2 * min(max(sends - 1, 0), 16)
         return min(resendDelayMin * (1 << doublings), resendDelayMax)
@@ -68,11 +68,11 @@ package enum OwnerChangeTable {
 
     static let isAnyDue = "EXISTS (SELECT FROM owner_changes WHERE send_due_at <= now())"
 
-    /// Takes the purchases whose link observation is due, longest wait first, and schedules the
-    /// next one in case they are not projected.
+    /// Returns the purchases with a due link observation, longest wait first, and schedules the
+    /// next observation.
     ///
-    /// Commit before sending: otherwise the projection could find the row locked and skip it. Skips
-    /// rows locked by other transactions.
+    /// The caller must commit before sending: otherwise the projection could find the row locked
+    /// and skip it. Skips rows locked by other transactions.
     package static let take = Statement<Void, Due>(
         [
             .value("in_flight_ms") { _ in inFlightMax.wholeMilliseconds },

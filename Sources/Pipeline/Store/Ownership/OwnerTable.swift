@@ -7,7 +7,9 @@ import Postgres
 package struct StoredOwner: Hashable, Sendable, StoredValue {
     package var userID: Identifier?
     package var rule: String
-    /// `[["user", null], ["next user", from_ms], …]`; nil if there never was another owner.
+    /// The owners and the times from which they own: `[["user", null], ["next user", from_ms], …]`.
+    ///
+    /// `nil` if there never was another owner.
     package var spans: JSONText?
     /// The present owner by rules 1 and 2.
     package var directUserID: Identifier?
@@ -24,7 +26,7 @@ extension StoredOwner {
 
     /// Whether the purchase has the same present and past owners as before.
     ///
-    /// - Parameter former: nil if it had no owner yet.
+    /// - Parameter former: the owner before; `nil` if no owner was stored.
     package func isSameOwnership(as former: StoredOwner?) -> Bool { userID == former?.userID && spans == former?.spans }
 
     package var ownership: Ownership {
@@ -59,7 +61,7 @@ extension StoredOwner {
         Field("direct_user_id", \.directUserID), Field("app_transaction_id", \.appTransactionID))
 }
 
-/// The table `owners`: one row for each purchase, even without an owner.
+/// The table `owners`: one row for each purchase, even if nobody owns it.
 package enum OwnerTable {
     package typealias Row = (key: PurchaseKey, owner: StoredOwner)
 
@@ -74,14 +76,14 @@ package enum OwnerTable {
 
     static let read = PurchaseScope.read(reader, from: "owners")
 
-    /// A purchase's owner, and the change of it that no projection has followed yet.
+    /// A purchase's owner, and the change of owner that no projection includes yet.
     package struct Changed: Sendable {
         package let key: PurchaseKey
         package let owner: StoredOwner
         package let change: Int64?
     }
 
-    /// Reads owners and changes in one statement, so that each change is that of the owner beside it.
+    /// Reads owners and changes in one statement, so that each change belongs to the owner read with it.
     static let readWithChanges = Statement<[PurchaseScope], Changed>(
         [.rows("asked", PurchaseScope.columns)],
         returning: RowReader(Changed.init, PurchaseKey.reader, StoredOwner.reader, "change_id"),
@@ -94,7 +96,7 @@ package enum OwnerTable {
         \(PurchaseScope.lookUp("owners"))
         """)
 
-    /// The user who owns a purchase; if several apps have a purchase of the ID, the first by app.
+    /// The user who owns a purchase; if several apps have a purchase of the ID, the first app's.
     package static let user = Statement<
         (environment: Environment, bundleID: Identifier?, originalTransactionID: Identifier), Identifier
     >(
@@ -109,7 +111,7 @@ package enum OwnerTable {
         ORDER BY bundle_id LIMIT 1
         """)
 
-    /// Wakes the listener for changed links: there is work about owners.
+    /// Notifies the listener for changed links of work about owners.
     package static let notify = Statement("SELECT pg_notify('\(AccountLinkTable.channel)', '')")
 }
 
@@ -118,14 +120,14 @@ package enum AppTransactionGroupTable {
     /// The owners of a group's purchases by rules 1 and 2.
     package struct Owners: Sendable {
         package let group: AppTransactionGroup
-        /// The first and the last by name; the same if there is only one.
+        /// The first user by ID; equal to `last` if there is only one.
         package let first: Identifier
         package let last: Identifier
     }
 
     private static let columns = AppTransactionGroup.columns
 
-    /// Costs two look-ups for a group of a thousand purchases.
+    /// Reads a group's owners with two look-ups, even for a thousand purchases.
     package static let owners = Statement<[AppTransactionGroup], Owners>(
         [.rows("asked", columns)],
         returning: RowReader(Owners.init, AppTransactionGroup.reader, "first_user_id", "last_user_id"),
@@ -144,7 +146,7 @@ package enum AppTransactionGroupTable {
         ) AS last
         """)
 
-    /// The purchases of groups without an owner by rules 1 and 2, which the others decide.
+    /// The purchases of groups that have no owner by rules 1 and 2; the other purchases decide their owner.
     package static let dependants = Statement<[AppTransactionGroup], PurchaseKey>(
         [.rows("asked", columns)], returning: PurchaseKey.reader,
         """

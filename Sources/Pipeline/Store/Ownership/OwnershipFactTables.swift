@@ -5,9 +5,9 @@ import Postgres
 /// The tables `ownership_facts`, `ownership_renewals` and `ownership_claims`: statements of signed
 /// payloads and of the ingestion service about the owners of purchases.
 ///
-/// They only ever rise.
+/// Rows are only raised, never lowered.
 package enum OwnershipFactTables {
-    /// A user named by the ingestion service beside a transaction of a purchase.
+    /// A user named by the ingestion service with a transaction of a purchase.
     package typealias Claim = (purchase: PurchaseKey, claim: UserClaim)
 
     package static let raiseFacts = Statement<[TransactionFact], Void>(
@@ -60,9 +60,9 @@ package enum OwnershipFactTables {
            OR \(NamedColumn.all.map(\.isRaised).joined(separator: " OR "))
         """)
 
-    /// Keeps the claim of the earliest raw record among several beside one transaction.
+    /// Stores claims; of several with one transaction, the claim of the earliest raw record is kept.
     ///
-    /// Returns the number of given ones that name another user than the kept one.
+    /// Returns the number of given claims that name another user than the kept claim.
     package static let raiseClaims = Statement<[Claim], Int>(
         [.rows("named", claimKey + claimTerms)], returning: RowReader("count"),
         """
@@ -108,12 +108,12 @@ extension OwnershipFactTables {
         Column("product_type", \.identity.type), Column("expires_date_ms", \.expiresDate),
     ]
 
-    /// Columns from the newest revision that names each.
+    /// Columns from the newest revision that names the value.
     private static let factNames: Columns<TransactionFact> =
         [Column("account_token", \.appAccountToken), Column("app_transaction_id", \.appTransactionID)]
         + TransactionTable.naming
 
-    /// Columns from the newest revision with a revocation.
+    /// Columns from the newest revision that states a revocation.
     private static let factRevocation = [Column("revocation_date_ms", \.revocation?.date)] + TransactionTable.revoking
 
     private static let renewalTerms = Revision.columns.of(\RenewalFact.revision)
@@ -140,7 +140,7 @@ extension OwnershipFactTables {
 
     static let readClaims = PurchaseScope.read(claimReader, from: "ownership_claims")
 
-    /// The part of a transaction that determines its owner; its product is not needed for that.
+    /// Reads the part of a transaction that determines its owner, without the product.
     private static let factReader = RowReader(
         TransactionMembers.init(common:expiresDate:revocationDate:token:appTransactionID:),
         TransactionMembers.commonReader, "expires_date_ms", "revocation_date_ms", "account_token", "app_transaction_id"
@@ -154,7 +154,7 @@ extension OwnershipFactTables {
 }
 
 extension RenewalFact {
-    /// The part of a renewal info that determines the owner of its purchases.
+    /// Reads the part of a renewal info that determines the owner of its purchases.
     static let ownershipReader = RowReader(
         { key, revision, naming, token, appTransactionID in
             var fact = RenewalFact(key: key, revision: revision)

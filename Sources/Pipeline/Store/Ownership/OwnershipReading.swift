@@ -8,21 +8,21 @@ package struct PurchaseOwnership: Sendable {
     package fileprivate(set) var transactions: [TransactionFact] = []
     package fileprivate(set) var renewals: [RenewalFact] = []
     package fileprivate(set) var claims: [UserClaim] = []
-    /// The owner that was stored last.
+    /// The stored owner.
     package fileprivate(set) var stored: StoredOwner?
 
     package var facts: OwnershipFacts {
         OwnershipFacts(of: key, transactions: transactions, renewals: renewals, claims: claims)
     }
 
-    /// The account that the purchase belonged to when its owner was determined last.
+    /// The account of the purchase when its owner was last determined.
     package var storedGroup: AppTransactionGroup? { stored?.appTransactionID.map { key.group($0) } }
 
     /// Whether a renewal info of this trust applies to the purchase.
     package func isVouchedFor(by trust: Trust) -> Bool { transactions.contains { $0.trust == trust } }
 }
 
-/// Reads ownership facts and owners of some scopes, as a part of a pipeline.
+/// Reads ownership facts and owners of scopes, as part of a pipeline.
 package struct OwnershipReading {
     private let facts: Pipeline.Token<TransactionFact>
     private let renewals: Pipeline.Token<RenewalFact>
@@ -40,7 +40,7 @@ package struct OwnershipReading {
 
     /// The distinct purchases of the scopes that have a transaction.
     ///
-    /// Renewal info can add to a purchase, never make one.
+    /// Renewal info adds to a purchase but does not create one.
     package func purchases(_ answers: PipelineAnswers) -> [PurchaseOwnership] {
         var purchases: [PurchaseOwnership] = []
         var indexes: [PurchaseKey: Int] = [:]

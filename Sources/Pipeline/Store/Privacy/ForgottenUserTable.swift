@@ -9,21 +9,21 @@ package enum ForgottenUserTable {
         package let number: Int64
         package let links: Int64
         package let claims: Int64
-        /// Facts that named the user by an account token, if tokens are user IDs.
+        /// Number of facts that named the user by an account token, if tokens are user IDs.
         package let tokens: Int64
     }
 
-    /// Removes the statements about the owners of these purchases, and records the removal: all in
-    /// one transaction.
+    /// Removes the user's links, claims and account tokens, and records the removal, in one transaction.
     ///
-    /// Running copies of `link-worker` do the rest.
+    /// Running copies of `link-worker` then determine the owners again.
     package static let forget = Statement<Request, Forgotten>(
         [.value("user", \.userID), .value("by", \.by), .value("reason", \.reason)],
         returning: RowReader(Forgotten.init, "number", "links", "claims", "tokens"),
         "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)")
 
-    /// The given account tokens that are IDs of forgotten users: if tokens are user IDs, forgetting
-    /// removes them from the facts, but never from Apple's signed contents.
+    /// The given account tokens that are IDs of forgotten users.
+    ///
+    /// If tokens are user IDs, forgetting removes them from the facts, but not from Apple's signed contents.
     package static let tokens = Statement<[AccountToken], AccountToken>(
         [.values("tokens") { $0 }], returning: RowReader("token"),
         """

@@ -1,9 +1,9 @@
 package import AppStore
 import Postgres
 
-/// The table `apple_notifications`: what Apple's server lists, and what became of it here.
+/// The table `apple_notifications`: the notifications that Apple's server lists, and their outcomes here.
 package enum AppleNotificationTable {
-    /// A notification as it was listed, before anything of it is verified.
+    /// A listed notification, before its verification.
     package typealias Listed = (uuid: Identifier, type: String, signedDate: Timestamp)
 
     package enum Outcome: String, Sendable {
@@ -13,27 +13,31 @@ package enum AppleNotificationTable {
 
     package struct Judged: Sendable {
         package let uuid: Identifier
-        /// Whether it is listed for the first time.
+        /// Whether the notification is listed for the first time.
         package let isNew: Bool
-        /// Whether it is to be published: not held, and not on its way.
+        /// Whether the notification must be published: it is neither held nor on its way.
         package let isMissing: Bool
-        /// A random, secret text of this notification.
+        /// A random secret for this notification.
         package let nonce: String
     }
 
-    /// Time for which a published notification counts as on its way; afterwards it is published again.
+    /// Time for which a published notification counts as on its way; then it is published again.
     package static let onItsWayMax = Duration.seconds(3600)
 
     private static func isRecent(_ time: String) -> String {
         "\(time) > now() - interval '\(onItsWayMax.components.seconds) s'"
     }
 
-    /// A repetition does not renew it: a pipeline that stands still holds nothing.
+    /// The condition that a notification is on its way.
     ///
-    /// The version before knows the last time alone.
+    /// A repeated publication does not renew that time, so a stopped pipeline is noticed.
+    ///
+    /// The previous program version stores only the time of the last publication.
     static let onItsWay = isRecent("coalesce(first_published_at, published_at)")
 
-    /// Records what was listed, and returns what is new or missing; no two have the same UUID.
+    /// Records listed notifications and returns the new or missing ones.
+    ///
+    /// The given UUIDs must be distinct.
     ///
     /// An unchanged row is not written.
     package static let list = Statement<(app: RecoveredApp, listed: [Listed]), Judged>(
@@ -88,10 +92,12 @@ package enum AppleNotificationTable {
         WHERE environment = $environment AND uuid = ANY ($uuids)
         """)
 
-    /// A record's outcome, as the pipeline has answered it.
+    /// The pipeline's outcome of a notification's record.
     package typealias Answer = (environment: Environment, uuid: Identifier, nonce: String, outcome: Outcome)
 
-    /// Records outcomes; one that is held stays so, and one with another nonce is not ours.
+    /// Records outcomes.
+    ///
+    /// The outcome `held` is final, and an outcome with another nonce is ignored.
     package static let settle = Statement<[Answer], Void>(
         [
             .rows(
@@ -108,7 +114,7 @@ package enum AppleNotificationTable {
           AND known.nonce::text = given.nonce AND known.outcome IS DISTINCT FROM 'held'
         """)
 
-    /// Forgets what Apple's server no longer lists.
+    /// Deletes notifications that Apple's server no longer lists.
     package static let prune = Statement<(app: RecoveredApp, before: Timestamp), Void>(
         RecoveredApp.parameters { $0.app } + [.value("before_ms", \.before)],
         """
@@ -118,9 +124,9 @@ package enum AppleNotificationTable {
         """)
 }
 
-/// Apple's count of notifications against ours.
+/// A comparison of Apple's notifications with the stored ones.
 package enum AppleAccountTable {
-    /// The notifications of one type, by what became of them.
+    /// Numbers of notifications of one type, by state.
     package struct Count: Sendable {
         package let app: RecoveredApp
         package let type: String
@@ -129,7 +135,7 @@ package enum AppleAccountTable {
         package let ignored: Int64
         package let deadLettered: Int64
         package let onItsWay: Int64
-        /// Number of notifications that Apple lists and that are unaccounted for here.
+        /// Number of listed notifications without an outcome that are neither held nor on their way.
         package let missing: Int64
     }
 
@@ -169,7 +175,7 @@ package enum AppleAccountTable {
 
     package static let missingMax = 1_000
 
-    /// The oldest that are missing.
+    /// The oldest missing notifications.
     package static let missing = Statement<Timestamp, Missing>(
         [.value("since_ms")],
         returning: RowReader(
@@ -183,7 +189,7 @@ package enum AppleAccountTable {
         ORDER BY signed_date_ms, uuid LIMIT \(missingMax)
         """)
 
-    /// Apple is still asked about the app.
+    /// The condition that recovery still covers the app.
     private static let isAsked = """
         EXISTS (
             SELECT FROM recovery_windows AS asked
@@ -191,7 +197,7 @@ package enum AppleAccountTable {
         )
         """
 
-    /// A notification that came in after it was listed is held, however it came.
+    /// The state of a notification; a stored one is held, however it arrived.
     private static let state = """
         CASE WHEN outcome IS NOT NULL THEN outcome
              WHEN EXISTS (
@@ -205,7 +211,7 @@ package enum AppleAccountTable {
     /// Notifications with an unknown outcome, for the metrics.
     package struct Open: Sendable {
         package let count: Int64
-        /// The age of the oldest; 0 without one.
+        /// The age of the oldest notification in seconds; 0 without one.
         package let oldestSeconds: Double
     }
 

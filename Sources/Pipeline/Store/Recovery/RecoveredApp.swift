@@ -1,6 +1,6 @@
 package import AppStore
 
-/// An app in one environment, as Apple's server is asked about it.
+/// An app in one environment that Apple's server is asked about.
 package struct RecoveredApp: Hashable, Sendable {
     package let environment: Environment
     package let bundleID: Identifier

@@ -1,13 +1,15 @@
 package import AppStore
 import Postgres
 
-/// A part of the questions to Apple's server about one app, which waits for no other part.
+/// A kind of questions to Apple's server about one app; kinds never wait for each other.
 package struct RecoveryWork: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case missed, complete
         case subscriptions, transactions, refunds, order, finish
 
-        /// The job over the notification history; nil for questions about single purchases.
+        /// The job over the notification history.
+        ///
+        /// `nil` for questions about single purchases.
         package var job: RecoveryWindowTable.Job? { RecoveryWindowTable.Job(rawValue: rawValue) }
     }
 
@@ -19,7 +21,7 @@ package struct RecoveryWork: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// The endpoint that it asks.
+    /// The endpoint that the questions use.
     package var endpoint: RecoveryEndpoint { RecoveryEndpoint(app: app, kind: kind) }
 
     static let reader = RowReader(
@@ -27,10 +29,10 @@ package struct RecoveryWork: Hashable, Sendable {
         RowReader<String>(stringLiteral: "work").map { Kind(rawValue: $0) ?? .missed })
 }
 
-/// An app's endpoint, which has limits of its own at Apple's server.
+/// An endpoint of Apple's server for one app; each has separate limits.
 package struct RecoveryEndpoint: Hashable, Sendable {
     package let app: RecoveredApp
-    /// `notifications`, or the kind of questions that are asked there.
+    /// The name: `notifications`, or the kind of questions.
     package let name: String
 
     init(app: RecoveredApp, name: String) {
@@ -48,7 +50,7 @@ package struct RecoveryEndpoint: Hashable, Sendable {
     }
 }
 
-/// The table `recovery_limits`: until when Apple's server has asked to be left alone.
+/// The table `recovery_limits`: the ends of the pauses that Apple's server has asked for.
 package enum RecoveryLimitTable {
     package struct Limit: Sendable {
         package let endpoint: RecoveryEndpoint
@@ -60,7 +62,7 @@ package enum RecoveryLimitTable {
         }
     }
 
-    /// Lets an endpoint rest until an instant by Apple's clock; a row only if that is later than known.
+    /// Pauses an endpoint until an instant by Apple's clock; returns a row only if this extends the pause.
     package static let hold = Statement<Limit, Timestamp>(
         RecoveredApp.parameters { $0.endpoint.app } + [
             .value("endpoint", \.endpoint.name), .value("until_ms", \.until),
@@ -73,7 +75,7 @@ package enum RecoveryLimitTable {
         RETURNING until_ms
         """)
 
-    /// The limits in force.
+    /// The pauses in force.
     package static let held = Statement<Timestamp, Limit>(
         [.value("now_ms")],
         returning: RowReader(
@@ -83,7 +85,7 @@ package enum RecoveryLimitTable {
         WHERE until_ms > $now_ms ORDER BY environment, bundle_id, endpoint
         """)
 
-    /// Lets the endpoints of an environment be asked at once, those of one app if it is given.
+    /// Ends the pauses of an environment, or of one app if it is given.
     package static let lift = Statement<(environment: Environment, bundleID: Identifier?, now: Timestamp), Void>(
         [.value("environment", \.environment), .value("bundle_id", \.bundleID), .value("now_ms", \.now)],
         """
@@ -92,7 +94,7 @@ package enum RecoveryLimitTable {
           AND until_ms > $now_ms
         """)
 
-    /// The work that is due, and that Apple has not asked to wait with.
+    /// The due work whose endpoint is not paused.
     package static let due = Statement<Timestamp, RecoveryWork>(
         [.value("now_ms")], returning: RecoveryWork.reader,
         """

@@ -4,14 +4,14 @@ import Postgres
 /// The table `recovery_requests`: questions to Apple about single purchases and orders.
 package enum RecoveryRequestTable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// The status of a customer's subscriptions, by any transaction ID of theirs.
+        /// The status of a customer's subscriptions, by any of the customer's transaction IDs.
         case subscriptions
         /// Every transaction of the customer in the app.
         case transactions
         case refunds
         /// The transactions of an order, by the ID in the customer's receipt.
         case order
-        /// Tells Apple that the purchase was delivered.
+        /// The message to Apple that the purchase was delivered.
         case finish
     }
 
@@ -19,7 +19,9 @@ package enum RecoveryRequestTable {
         package let app: RecoveredApp
         package let kind: Kind
         package let subject: Identifier
-        /// The cursor of a history; nil before its first page.
+        /// The cursor of a history.
+        ///
+        /// `nil` before its first page.
         package let revision: String?
 
         package init(app: RecoveredApp, kind: Kind, subject: Identifier, revision: String? = nil) {
@@ -48,9 +50,9 @@ package enum RecoveryRequestTable {
         case notFound = "not_found"
     }
 
-    /// Adds questions; one that was answered is asked again.
+    /// Adds questions; an answered question is asked again.
     ///
-    /// No two have the same key.
+    /// The given keys must be distinct.
     package static let add = Statement<[Request], Void>(
         [.rows("asked", Request.columns)],
         """
@@ -62,13 +64,13 @@ package enum RecoveryRequestTable {
         WHERE known.finished_at IS NOT NULL
         """)
 
-    /// Asks about subscriptions that should have renewed, and of which nothing has come since.
+    /// Adds questions about subscriptions that should have renewed but have no newer transaction.
     ///
-    /// The newest come first, so that the many that Apple knows no better do not hold them up. One
-    /// in billing retry, which lasts 60 days at most, is not stale, and one that was asked about is
-    /// left alone until its question is forgotten.
+    /// The newest come first, so that the many for which Apple has nothing new do not delay them. A
+    /// subscription in billing retry, which lasts at most 60 days, is not stale. A subscription
+    /// with a stored question is skipped until that question is pruned.
     ///
-    /// - Parameter before: the renewal dates to ask about.
+    /// - Parameter before: the exclusive upper bound of the renewal dates to ask about.
     package static let addStale = Statement<(app: RecoveredApp, before: Timestamp, countMax: Int), Void>(
         RecoveredApp.parameters { $0.app } + [.value("before_ms", \.before), .value("count_max", \.countMax)],
         """
@@ -105,7 +107,7 @@ package enum RecoveryRequestTable {
     /// Maximum questions of a kind that are read at once.
     package static let dueMax = 32
 
-    /// The questions of a kind that are due.
+    /// The due questions of a kind.
     package static let due = Statement<(app: RecoveredApp, kind: Kind), Request>(
         RecoveredApp.parameters { $0.app } + [.value("kind", \.kind.rawValue)], returning: Request.reader,
         """
@@ -115,10 +117,11 @@ package enum RecoveryRequestTable {
         ORDER BY due_at LIMIT \(dueMax)
         """)
 
-    /// Delays the finishing of a purchase that has no owner, or is not projected for its newest
-    /// one; longer each time, as that may last forever.
+    /// Delays finishing a purchase that has no owner, or is not yet projected for its newest owner.
     ///
-    /// Returns a row if it is to wait.
+    /// Each delay is longer, because this state may never end.
+    ///
+    /// Returns a row if the purchase has to wait.
     package static let awaitOwner = Statement<Request, Bool>(
         ofRequest { $0 }, returning: RowReader("is_to_wait"),
         """
@@ -141,7 +144,7 @@ package enum RecoveryRequestTable {
         RETURNING true AS is_to_wait
         """)
 
-    /// Moves a history on, after its page is published.
+    /// Advances the cursor of a history after its page is published.
     package static let advance = Statement<(request: Request, revision: String?, published: Int), Void>(
         ofRequest { $0.request } + [.value("revision", \.revision), .value("published", \.published)],
         """
@@ -158,7 +161,7 @@ package enum RecoveryRequestTable {
         WHERE \(isRequest)
         """)
 
-    /// Delays a question's repetition, longer each time.
+    /// Delays the repetition of a question, each time for longer.
     package static let delay = Statement<Request, Void>(
         ofRequest { $0 },
         """
@@ -167,7 +170,7 @@ package enum RecoveryRequestTable {
         WHERE \(isRequest)
         """)
 
-    /// Forgets answered questions.
+    /// Deletes answered questions.
     package static let prune = Statement<(app: RecoveredApp, before: Timestamp), Void>(
         RecoveredApp.parameters { $0.app } + [.value("before_ms", \.before)],
         """
@@ -193,7 +196,7 @@ package enum RecoveryRequestTable {
         package let published: Int64
         /// The result of the question.
         ///
-        /// `nil` while it is not answered.
+        /// `nil` while the question is not answered.
         package let result: String?
     }
 
@@ -212,7 +215,7 @@ package enum RecoveryRequestTable {
         ORDER BY known.environment, known.bundle_id, known.kind, known.subject
         """)
 
-    /// Questions that wait and those that have ended unfinished, by kind.
+    /// Numbers of waiting questions and of questions that failed for good, by kind.
     package static let counts = Statement<Void, (kind: String, waiting: Int64, unfinished: Int64)>(
         returning: RowReader({ ($0, $1, $2) }, "kind", "waiting", "unfinished"),
         """
@@ -222,10 +225,12 @@ package enum RecoveryRequestTable {
         GROUP BY kind
         """)
 
-    /// Apple has refused it for good; an unknown purchase is an answer, but cannot be finished.
+    /// The condition that Apple has refused a question for good.
+    ///
+    /// An unknown purchase is an answer, but the purchase cannot be finished.
     private static let isUnfinished = "(result = 'refused' OR kind = 'finish' AND result <> 'done')"
 
-    /// The questions of an environment that have ended unfinished.
+    /// The questions of an environment that failed for good.
     package static let unfinished = Statement<(environment: Environment, bundleID: Identifier?), Request>(
         [.value("environment", \.environment), .value("bundle_id", \.bundleID)], returning: Request.reader,
         """

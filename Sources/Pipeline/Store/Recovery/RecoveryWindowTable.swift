@@ -1,12 +1,12 @@
 package import AppStore
 import Postgres
 
-/// The table `recovery_windows`: how far each app's notification history has been read.
+/// The table `recovery_windows`: the progress in reading each app's notification history.
 package enum RecoveryWindowTable {
     package enum Job: String, CaseIterable, Sendable {
-        /// Failed deliveries of the last days.
+        /// The failed deliveries of the last days.
         case missed
-        /// All that Apple keeps.
+        /// All notifications that Apple keeps.
         case complete
     }
 
@@ -16,13 +16,15 @@ package enum RecoveryWindowTable {
         package let job: Job
         package let number: Int64
         package var bounds: Range<Timestamp>
-        /// The next page; nil for the first.
+        /// The token of the next page.
         ///
-        /// Apple accepts it with the same bounds alone.
+        /// `nil` for the first page.
+        ///
+        /// Apple accepts the token only with the same bounds.
         package var pageToken: String?
-        /// A number that grows with each change, so that a copy that has lost the lock is noticed.
+        /// A number that grows with each change, to detect a copy that has lost the lock.
         package var pageNumber: Int64
-        /// Number of times that the slice was begun again or left for later.
+        /// Number of times that the slice was restarted or delayed.
         package let delayCount: Int64
 
         package var id: Int64 { number }
@@ -38,26 +40,26 @@ package enum RecoveryWindowTable {
             RowReader<Int64>(stringLiteral: "delay_count"))
     }
 
-    /// The entries of a page, by what became of them.
+    /// Numbers of a page's entries, by result.
     package struct PageCounts: Sendable {
         package var listed = 0
         package var published = 0
-        /// Entries without a notification in them.
+        /// Number of entries without a notification.
         package var unreadable = 0
 
         package init() {}
     }
 
-    /// The length of a slice, which is all that is read again if a page's token expires.
+    /// The length of a slice; only one slice is read again if a page's token expires.
     private static let sliceMilliseconds = Timestamp.millisecondsPerDay
 
     /// The windows of the runs that begin now.
     package typealias Windows = (missedFrom: Timestamp, completeFrom: Timestamp, until: Timestamp)
 
-    /// Sets which apps Apple is asked about: adds the jobs of new ones, which are due at once, and
-    /// removes those of all others.
+    /// Sets the apps to recover: adds the jobs of new apps, which are due at once, and removes the
+    /// jobs of all other apps.
     ///
-    /// - Parameter finishing: whether purchases are finished from now on; those before are not.
+    /// - Parameter finishing: whether purchases are finished from now on; earlier purchases are not.
     package static let configure = Statement<(apps: [RecoveredApp], finishing: Bool, now: Timestamp), Void>(
         [
             .rows("apps", [Column("environment", \.environment), Column("bundle_id", \.bundleID)], \.apps),
@@ -84,7 +86,7 @@ package enum RecoveryWindowTable {
             THEN coalesce(known.finish_from_ms, excluded.finish_from_ms) END
         """)
 
-    /// Begins a run that is due, unless it is in progress: adds the slices of its window.
+    /// Begins a due run unless it is in progress: adds the slices of its window.
     ///
     /// A run that the previous version began continues where that version stopped.
     package static let begin = Statement<(app: RecoveredApp, job: Job, windows: Windows), Void>(
@@ -132,7 +134,7 @@ package enum RecoveryWindowTable {
     /// Maximum slices that are read at once.
     package static let dueMax = 32
 
-    /// The slices of a job that are due, the oldest first: Apple soon lists them no more.
+    /// The due slices of a job, the oldest first, because Apple will soon no longer list them.
     package static let due = Statement<(app: RecoveredApp, job: Job), Slice>(
         RecoveredApp.parameters { $0.app } + [.value("job", \.job.rawValue)], returning: Slice.reader,
         """
@@ -147,7 +149,7 @@ package enum RecoveryWindowTable {
         ORDER BY slice.number LIMIT \(dueMax)
         """)
 
-    /// Shrinks a slice, and with it what the run proves.
+    /// Shrinks a slice, and the window that the run will have read.
     package static let clip = Statement<(slice: Slice, bounds: Range<Timestamp>), Void>(
         ofRun { $0.slice } + [
             .value("number", \.slice.number), .value("from_ms", \.bounds.lowerBound),
@@ -167,7 +169,7 @@ package enum RecoveryWindowTable {
         WHERE \(isRun)
         """)
 
-    /// Moves a slice on to its next page.
+    /// Advances a slice to its next page.
     package static let advance = Statement<(slice: Slice, next: String, counts: PageCounts), Void>(
         ofPage { ($0.slice, $0.counts) } + [.value("page_token", \.next)],
         """
@@ -180,7 +182,7 @@ package enum RecoveryWindowTable {
         FROM page WHERE \(isRunOfPage)
         """)
 
-    /// Leaves a slice for later, with its next page; without one it is read from its beginning.
+    /// Delays a slice, with its next page; without a page the slice is read from its beginning.
     package static let delay = Statement<(slice: Slice, next: String?, duration: Duration), Void>(
         ofRun { $0.slice } + [
             .value("number", \.slice.number), .value("slice_page", \.slice.pageNumber), .value("page_token", \.next),
@@ -193,9 +195,9 @@ package enum RecoveryWindowTable {
         WHERE \(isSlice)
         """)
 
-    /// Ends a slice; the run is over with its last one.
+    /// Ends a slice; the last slice ends the run.
     ///
-    /// Returns no row if another copy has moved it since.
+    /// Returns no row if another copy has advanced the slice in the meantime.
     package static let finish = Statement<(slice: Slice, counts: PageCounts, interval: Duration), Bool>(
         ofPage { ($0.slice, $0.counts) } + [.value("interval_ms", \.interval.wholeMilliseconds)],
         returning: RowReader("is_over"),
@@ -218,7 +220,7 @@ package enum RecoveryWindowTable {
         RETURNING known.slices_left = 0 AS is_over
         """)
 
-    /// Sets a column with the run's last slice alone.
+    /// SQL that sets a column only with the run's last slice.
     private static func ending(_ column: String, _ value: String) -> String {
         "\(column) = CASE WHEN known.slices_left > 1 THEN known.\(column) ELSE \(value) END"
     }
@@ -256,17 +258,17 @@ package enum RecoveryWindowTable {
     package struct State: Sendable {
         package let app: RecoveredApp
         package let job: Job
-        /// The share of the run in progress that is read; 1 between runs.
+        /// The share of the current run that is read; 1 between runs.
         package let progress: Double
         package let listed: Int64
         package let published: Int64
-        /// The end of the last whole run; the window that this run read follows.
+        /// The end of the last complete run; the following fields are this run's window.
         ///
         /// `nil` before the first run.
         package let completedAt: Timestamp?
         package let completedFrom: Timestamp?
         package let completedUntil: Timestamp?
-        /// Entries of Apple's list without a notification in them, of that run.
+        /// Number of entries without a notification in that run.
         package let completedUnreadable: Int64
     }
 

@@ -1,10 +1,12 @@
 package import AppStore
 package import Entitlements
 
-/// The purchases that may concern a user, whether or not they grant them something.
+/// The purchases that may concern a user, even if they grant nothing.
 package enum UserPurchases {
-    /// Purchases in one environment that have granted the user something, or that a link, a claim
-    /// or an account token names as theirs, and others of the same Apple Accounts that they own.
+    /// The purchases in one environment that granted the user something, or that a link, a claim or
+    /// an account token assigns to the user.
+    ///
+    /// Further purchases of the same Apple Accounts are included if the user owns them.
     package static let all = Statement<(userID: Identifier, environment: Environment), PurchaseKey>(
         [.value("subject", \.userID), .value("environment", \.environment)], returning: PurchaseKey.reader,
         """

@@ -1,15 +1,15 @@
 package import Postgres
 package import Settings
 
-/// The database's part of `--check --connect`.
+/// The database checks of `--check --connect`.
 package enum DatabaseCheck {
     private static let deadline = Duration.seconds(10)
 
-    /// Tries the connection, the schema's version and the rights of the role that signs in.
+    /// Checks the connection, the schema's version and the rights of the connecting role.
     ///
     /// - Parameters:
-    ///   - options: of the program's connection; its deadlines are shortened.
-    ///   - role: the one whose rights the program takes.
+    ///   - options: the options of the program's connection; its deadlines are shortened.
+    ///   - role: the role whose rights the program needs.
     package static func findings(_ options: PostgresOptions, role: DatabaseRole) async -> [ConnectionFinding] {
         var options = options
         options.connectDeadline = min(options.connectDeadline, deadline)
@@ -46,7 +46,7 @@ package enum DatabaseCheck {
         } catch { return [answer, ConnectionFinding("rights", .failure(CommandError(describing: error)))] }
     }
 
-    /// Sentences such as `no INSERT, UPDATE on owners`, one for each table or function.
+    /// Returns texts such as `no INSERT, UPDATE on owners`, one for each table or function.
     private static func lackedRights(_ client: PostgresClient, _ role: DatabaseRole) async throws -> [String] {
         let tables = role.tables.flatMap { rights in
             let privileges = rights.privileges.split(separator: ",").map { $0.drop { $0 == " " } }
@@ -56,7 +56,7 @@ package enum DatabaseCheck {
             rights.columns.map { "('\(rights.table)', '\($0)', '\(rights.privilege)')" }
         }
         let functions = role.functions.map { "('\($0)', '', 'EXECUTE')" }
-        // A missing table or function lies in a schema that the role may not use.
+        // A table or function is also missing if the role may not use its schema.
         let rows = try await client.query(
             """
             SELECT t, string_agg(DISTINCT p, ', ' ORDER BY p)

@@ -1,20 +1,20 @@
 import Platform
 package import Postgres
 
-/// A role of PostgreSQL with exactly the rights that one program, or one kind of people, needs.
+/// A PostgreSQL role with exactly the rights that one program or one group of people needs.
 ///
-/// It cannot reach a table that is not named here, nor a function that is named for others alone.
+/// It has no rights on tables that are not named here, nor on functions that only other roles name.
 package struct DatabaseRole: Sendable {
     typealias TableRights = (privileges: String, tables: [String])
-    /// Rights to write some columns; the database writes the others.
+    /// Rights to write some columns of a table; the database writes the others.
     typealias ColumnRights = (privilege: String, table: String, columns: [String])
 
     package let name: String
     let tables: [TableRights]
     let columns: [ColumnRights]
-    /// Functions that not everybody may call.
+    /// Restricted functions that the role may call.
     let functions: [String]
-    /// Roles of PostgreSQL's own whose rights it gets, where the one who grants may give them.
+    /// Predefined PostgreSQL roles to grant to this role, if the granting user may do so.
     let memberships: [String]
 
     private init(
@@ -41,7 +41,7 @@ package struct DatabaseRole: Sendable {
     package static let dedupeWorker = DatabaseRole(
         "dedupe-worker", [holdings, (keep, ["dedupe_revisions", "dedupe_notifications"])], functions: ["dedupe_prune"])
 
-    /// Owners and the facts behind them; no fact of Apple's and no entitlement.
+    /// Writes owners and the facts that decide them, but no table of Apple's facts or of entitlements.
     package static let linkWorker = DatabaseRole(
         "link-worker",
         [
@@ -58,12 +58,12 @@ package struct DatabaseRole: Sendable {
             "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection", "lock_shared", "wait_for_sharers",
         ])
 
-    /// Facts, and their projections; no owner and no link.
+    /// Writes facts and their projections, but no owners or links.
     package static let entitleWorker = DatabaseRole(
         "entitle-worker",
         [
             holdings,
-            // Ownership facts to find purchases by their account token.
+            // Read ownership facts to find purchases by their account token.
             (read, ["catalog_versions", "ledger_debits", "ownership_facts"]),
             ("SELECT, UPDATE", ["catalog_projection"]), (add, ["changes"]),
             (
@@ -73,7 +73,7 @@ package struct DatabaseRole: Sendable {
                     "user_versions", "feed_lease",
                 ]
             ),
-            // The name of the version before.
+            // The name of `renewal_spans` in the previous schema version.
             (add, ["grace_periods"]),
             (
                 keep,
@@ -82,12 +82,11 @@ package struct DatabaseRole: Sendable {
                     "feed_repetitions",
                 ]
             ),
-            // Removes the marks of projected purchases.
+            // Remove the marks of projected purchases.
             ("SELECT, UPDATE, DELETE", ["owner_changes"]),
         ], functions: ["lock_in_order", "lock_projection", "lock_shared", "lock_users", "wait_for_sharers"])
 
-    /// Its own tables; of the facts, only which are held and which are stale, and whether a
-    /// purchase has an owner.
+    /// Writes the tables of recovery; reads which facts are held or stale, and whether a purchase has an owner.
     package static let recoveryWorker = DatabaseRole(
         "recovery-worker",
         [
@@ -105,21 +104,22 @@ package struct DatabaseRole: Sendable {
         ]
     )
 
-    /// The command `dead-letter index`.
+    /// The role of the command `dead-letter index`.
     package static let deadLetterIndex = DatabaseRole(
         "dead-letter-index",
         [deadLetters, (keep, ["dead_letters", "dead_letter_progress"]), ("TRUNCATE", ["dead_letters"])],
         functions: ["lock_shared"])
 
-    /// Reads the index of dead letters, and changes nothing.
+    /// Reads the index of dead letters; changes nothing.
     package static let auditor = DatabaseRole("auditor", [deadLetters])
 
-    /// Decides about dead letters, and reveals and exports their contents, which is recorded; reads
-    /// all that the auditor reads.
+    /// Decides about dead letters, and reveals and exports their contents; each action is recorded.
+    ///
+    /// Includes the rights of the auditor.
     package static let investigator = DatabaseRole(
         "investigator", [deadLetters], functions: ["record_dead_letter_decision"])
 
-    /// Replays dead letters, beside all that the investigator does: the role of the console.
+    /// The console's role: replays dead letters, and has all rights of the investigator.
     package static let replay = DatabaseRole(
         // The version before writes the positions.
         "dead-letter-replay", [deadLetters, (raise, ["dead_letter_replay_positions"])],
@@ -133,13 +133,13 @@ package struct DatabaseRole: Sendable {
             ),
         ], functions: ["record_dead_letter_decision", "record_dead_letter_replay"])
 
-    /// The commands of `pipeline` except `migrate`, which needs the schema's owner.
+    /// The role of the commands of `pipeline`, except `migrate`, which needs the schema's owner.
     package static let operations = DatabaseRole(
         "pipeline-operator",
         [deadLetters] + linkWorker.tables + entitleWorker.tables + [
             (keep, ["account_links", "dedupe_revisions", "dedupe_notifications"]),
             (raise, ["catalog_versions", "recovery_requests"]),
-            // A span that no content states.
+            // Delete spans that no content states.
             ("DELETE", ["renewal_spans"]), ("SELECT, DELETE", ["recovery_limits"]),
             (
                 read,
@@ -153,10 +153,10 @@ package struct DatabaseRole: Sendable {
             "dedupe_prune", "explain_transaction", "explain_user", "forget_user", "grant_entitlement",
             "reapply_ownership_rules", "revoke_grant", "stored_about_user",
         ],
-        // Sees what the workers' sessions wait for.
+        // See what the workers' sessions wait for.
         memberships: ["pg_read_all_stats"])
 
-    /// The app's own servers: users' entitlements, and spending.
+    /// The role of the app's own servers: reads users' entitlements and records spending.
     package static let appServer = DatabaseRole(
         "app-server",
         [
@@ -169,7 +169,7 @@ package struct DatabaseRole: Sendable {
             )
         ], functions: ["ledger_debit"])
 
-    /// The service that knows which user a token or purchase belongs to.
+    /// The role of the service that links tokens and purchases to users.
     package static let accountLinker = DatabaseRole("account-linker", [(keep, ["account_links"])])
 
     package static let all = [
@@ -179,13 +179,13 @@ package struct DatabaseRole: Sendable {
 }
 
 extension DatabaseRole {
-    /// A script that creates the roles and gives each exactly its rights in one schema.
+    /// Returns a script that creates the roles and grants each exactly its rights in one schema.
     ///
     /// The script may be run again at any time, and must be run after a migration that adds a
-    /// table. An existing role keeps its password and its other attributes; a new one has no
-    /// password yet.
+    /// table. An existing role keeps its password and its other attributes; a new role has no
+    /// password.
     ///
-    /// - Parameter prefix: put before each role's name.
+    /// - Parameter prefix: the prefix of each role's name.
     package static func script(_ roles: [DatabaseRole], schema: String, prefix: String) -> String {
         let schema = quoted(schema)
         let functions = all.flatMap(\.functions).map { "\(schema).\(quoted($0))" }
@@ -195,7 +195,7 @@ extension DatabaseRole {
         return begin + roles.map { $0.script(schema, name: prefix + $0.name) }.joined()
     }
 
-    /// Runs that script as one transaction, so that nobody lacks rights in between.
+    /// Runs that script as one transaction, so that no role lacks rights in between.
     package static func grant(
         _ roles: [DatabaseRole], schema: String, prefix: String, on connection: PostgresConnection
     ) async throws { try await connection.execute(script: script(roles, schema: schema, prefix: prefix)) }
@@ -203,7 +203,7 @@ extension DatabaseRole {
     private func script(_ schema: String, name: String) -> String {
         let role = Self.quoted(name)
         let text = Self.doubling("'", in: name)
-        // Dollar quoting ends at the first equal tag: choose one that the name does not contain.
+        // Dollar quoting ends at the first equal tag, so choose a tag that the name does not contain.
         var tag = "$role$"
         while name.includes(tag) { tag = "$_" + tag.dropFirst() }
         let tables = tables.map { rights in
@@ -217,7 +217,7 @@ extension DatabaseRole {
         let functions = functions.map { function in
             "GRANT EXECUTE ON FUNCTION \(schema).\(Self.quoted(function)) TO \(role);\n"
         }
-        // A schema's owner need not be a superuser.
+        // A schema's owner may lack the right to grant these memberships.
         let memberships = memberships.map { membership in
             """
             DO \(tag) BEGIN
@@ -246,7 +246,8 @@ extension DatabaseRole {
 
     private static func quoted(_ name: String) -> String { "\"\(doubling("\"", in: name))\"" }
 
-    /// Doubles a quote by Unicode's code points, as the server reads: a quote with an accent on it ends a name too.
+    /// Doubles quotes by Unicode scalar, as the server reads them: a quote with a combining accent
+    /// also ends a name.
     private static func doubling(_ quote: Unicode.Scalar, in text: String) -> String {
         var doubled = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

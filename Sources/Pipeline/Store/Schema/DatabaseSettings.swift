@@ -29,10 +29,10 @@ package enum DatabaseSettings {
         connectDeadline.declaration, statementDeadline.declaration,
     ]
 
-    /// The settings of Kafka and the database with the options that stand for them.
+    /// The settings of Kafka and the database, with the command-line options that override them.
     package static let overrides = KafkaSettings.overrides + [("postgres", url.declaration)]
 
-    /// - Parameter applicationName: the program's name in `pg_stat_activity`.
+    /// - Parameter applicationName: the name of the program in `pg_stat_activity`.
     package static func options(_ values: SettingsValues, applicationName: String) -> PostgresOptions {
         var options = PostgresOptions(connectionString: values[url], applicationName: applicationName)
         options.password = values[password]
@@ -48,11 +48,11 @@ package enum DatabaseSettings {
         return options
     }
 
-    /// The client of a worker or of a tool that works like one; it connects on first use.
+    /// Returns the client of a worker, or of a tool that works like one; it connects on first use.
     ///
     /// - Parameters:
-    ///   - sessionTimeout: the time after which the worker's group considers it dead and replaces
-    ///     it, so that it must hold no locks any more; nil for a tool.
+    ///   - sessionTimeout: the time after which the consumer group replaces a silent worker, which
+    ///     must then hold no locks; `nil` for a tool.
     ///   - waitHandler: see `PostgresOptions.waitHandler`.
     package static func client(
         _ values: SettingsValues, applicationName: String, sessionTimeout: Duration? = nil,
@@ -65,20 +65,20 @@ package enum DatabaseSettings {
         return PostgresClient(options, connectionsMax: values[connectionsMax])
     }
 
-    /// Longest idle time of a worker in a transaction: two thirds of its group's session timeout, within bounds.
+    /// Longest idle time of a worker in a transaction: two thirds of its group's session timeout,
+    /// at least 2 s and at most 15 s.
     ///
-    /// The upper bound limits the wait of others for the same rows; the lower one keeps a busy
-    /// machine from being taken for a stopped one.
+    /// The upper bound limits how long other transactions wait for the same rows. The lower bound
+    /// tolerates a busy machine.
     package static func silenceMax(sessionTimeout: Duration) -> Duration {
         max(.seconds(2), min(sessionTimeout * 2 / 3, .seconds(15)))
     }
 
-    /// The planner's settings for sessions that only ever look up by index.
+    /// The planner's settings for sessions that only use index look-ups.
     ///
-    /// A plan made while a table was nearly empty would otherwise read it whole for each requested
-    /// row, until the server happens to gather statistics again. If a sequential scan is the only
+    /// Otherwise a plan made while a table was nearly empty would scan the whole table for each
+    /// requested row, until the server gathers statistics again. If a sequential scan is the only
     /// option, the planner adds a cost of 10,000,000,000, which hides all other differences between
-    /// plans. Every statement of a worker therefore needs an index, which a test of the plans
-    /// enforces.
+    /// plans. So every statement of a worker needs an index; a test of the plans enforces this.
     package static let pointLookups = ["enable_seqscan": "off"]
 }

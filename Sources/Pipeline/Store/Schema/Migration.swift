@@ -7,7 +7,7 @@ package struct Migration: Hashable, Sendable {
 
     /// Parses a file's name.
     ///
-    /// - Returns: nil if it is not four digits, an underscore, a name and `.sql`.
+    /// - Returns: `nil` unless the file name is four digits, an underscore, a name and `.sql`.
     static func parse(fileName: String) -> (version: Int, name: String)? {
         guard fileName.hasSuffix(".sql"), !fileName.hasPrefix(".") else { return nil }
         let stem = fileName.dropLast(4)

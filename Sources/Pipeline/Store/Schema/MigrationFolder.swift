@@ -2,8 +2,8 @@ import Platform
 
 /// The folder of the migrations: `schemas/postgres` of the package or of an installation.
 ///
-/// The migrations are read at run time rather than built in, so that there is one copy of them and
-/// people read the one that runs.
+/// The migrations are read at run time instead of being compiled in, so that the only copy is the
+/// one that people read.
 package struct MigrationFolder: Sendable {
     package let path: String
 
@@ -11,10 +11,10 @@ package struct MigrationFolder: Sendable {
 
     /// Finds the folder.
     ///
-    /// `SCHEMAS_DIR` names `schemas` itself and, if set, is the only path searched. Otherwise the
-    /// folder is searched beside the executable and in every folder above it (a clone's `.build`
-    /// lies below its `schemas`), then in `share/entitlement-pipeline` of the same folders (an
-    /// installation's `bin`).
+    /// If `SCHEMAS_DIR` is set, it is the path of `schemas`, and no other path is searched.
+    /// Otherwise the search covers the executable's folder and every folder above it (a clone has
+    /// `.build` and `schemas` side by side), then `share/entitlement-pipeline` in the same folders
+    /// (for an installation's `bin`).
     ///
     /// - Throws: an error that lists the searched paths.
     package static func find(
@@ -47,7 +47,7 @@ package struct MigrationFolder: Sendable {
             throw MigrationError(.folderNotFound, "the folder \(path) cannot be read")
         }
         var migrations: [Migration] = []
-        // README.md lies beside the migrations.
+        // The folder also contains README.md.
         for name in names.sorted() where !name.hasPrefix(".") && !name.hasSuffix(".md") {
             migrations.append(try migration(fileName: name))
         }
@@ -69,7 +69,7 @@ package struct MigrationFolder: Sendable {
         return Migration(version: version, name: name, script: script)
     }
 
-    /// Keeps a wrong file from filling the memory.
+    /// Maximum bytes of a script, so that a wrong file does not fill the memory.
     private static let scriptBytesMax = 16 << 20
 
     private static func foldersAbove(_ file: String) -> [String] {

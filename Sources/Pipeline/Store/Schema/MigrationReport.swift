@@ -1,5 +1,5 @@
 package struct MigrationReport: Hashable, Sendable {
-    /// The migrations applied by this run, in order; empty if there was nothing to do.
+    /// The migrations that this run has applied, in order.
     package var applied: [Migration] = []
     package var version = 0
 }

@@ -1,16 +1,16 @@
 package import Postgres
 
-/// Migrates a database's schema to the newest version: forward only.
+/// Migrates a database's schema to the newest version; there are no downgrades.
 ///
-/// The migrator may run twice and in several processes at once: each migration is a transaction of
-/// its own under an advisory lock, and an applied one is only compared with its file. A failed
-/// migration leaves nothing of its own, and the earlier ones applied.
+/// The migrator may run repeatedly and in several processes at once: each migration is a separate
+/// transaction under an advisory lock, and an applied migration is only compared with its file. A
+/// failed migration is rolled back; earlier ones stay applied.
 package struct Migrator: Sendable {
     private let migrations: [Migration]
 
     package init(_ migrations: [Migration]) { self.migrations = migrations }
 
-    /// - Parameter deadline: for one migration, including the wait for another process.
+    /// - Parameter deadline: the maximum duration of one migration, including the wait for another process.
     package func run(on connection: PostgresConnection, deadline: Duration = .seconds(600)) async throws
         -> MigrationReport
     {
@@ -42,7 +42,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// - Returns: false if it was applied before, with the same text.
+    /// - Returns: false if the migration was applied before, with the same text.
     private func apply(_ migration: Migration, on transaction: PostgresConnection, _ deadline: Duration) async throws
         -> Bool
     {

@@ -16,25 +16,25 @@ package enum SchemaVersion {
         } catch let error as PostgresError where error.sqlState == .undefinedTable { return 0 }
     }
 
-    /// Whether an error shows that the database was migrated beyond this program's version, and no
-    /// longer fits it.
+    /// Whether an error shows that the database's schema is newer than this program and incompatible.
     ///
-    /// A newer schema that fits is used: operators migrate before they update the workers.
+    /// A newer, compatible schema is accepted: operators migrate before they update the workers.
     package static func isOutgrown(_ client: PostgresClient, after error: any Error) async -> Bool {
         if error is SchemaNewer { return true }
         guard let error = error as? PostgresError, error.isSchemaMisfit else { return false }
-        // False as well if the database does not answer.
+        // The result is also false if the database does not answer.
         return await (try? current(client)).map { $0 > required } ?? false
     }
 
-    /// Throws `SchemaNewer` if the database was migrated beyond this program's version: its
-    /// refusals may then be this program's fault, and no record's.
+    /// Throws `SchemaNewer` if the database's schema is newer than this program.
+    ///
+    /// Its refusals may then be the program's fault instead of a record's.
     package static func requireKnown(_ client: PostgresClient) async throws {
         let version = try await current(client)
         guard version <= required else { throw SchemaNewer(version: version) }
     }
 
-    /// Throws while the database does not answer or was not migrated far enough.
+    /// Throws if the database does not answer, or its schema is older than required.
     package static func require(_ client: PostgresClient) async throws {
         let version = try await current(client)
         guard version >= required else {
@@ -46,7 +46,7 @@ package enum SchemaVersion {
     }
 }
 
-/// The database refuses values, and its schema is newer than this program.
+/// An error for refused values if the database's schema is newer than this program.
 package struct SchemaNewer: Error, CustomStringConvertible {
     package let version: Int64
 
@@ -57,7 +57,7 @@ package struct SchemaNewer: Error, CustomStringConvertible {
 }
 
 extension PostgresError {
-    /// A statement does not match the schema (class 42), or its result has changed (0A000).
+    /// Whether a statement does not match the schema (SQLSTATE class 42), or its result has changed (0A000).
     fileprivate var isSchemaMisfit: Bool {
         guard let sqlState, sqlState != .insufficientPrivilege else { return false }
         return sqlState.errorClass == "42" || sqlState == SQLState("0A000")

@@ -4,14 +4,14 @@ package import JSON
 package import OpenSSL
 package import Postgres
 
-/// A value of one column: its type in PostgreSQL, how it is sent and how it is read.
+/// A value of one column, with its PostgreSQL type, its encoding and its decoding.
 package protocol ColumnValue: SendableMetatype {
     static var columnType: PostgresType { get }
 
     func append(to array: inout PostgresArray)
     var parameter: PostgresValue { get }
 
-    /// Traps if the column has another type, or is NULL and the value not optional.
+    /// Reads a value; traps if the column has another type, or is NULL although the value is not optional.
     static func read(_ row: PostgresRow, _ position: Int) -> Self
 
     /// Reads a value that may be absent.
@@ -102,7 +102,7 @@ package struct JSONText: ColumnValue, Hashable, Sendable {
 
     package static func read(_ row: PostgresRow, _ position: Int) -> JSONText { JSONText(row.bytes(position)) }
 
-    /// The value, however large: PostgreSQL has checked that it is JSON.
+    /// The parsed value, without a size limit, because PostgreSQL has checked that the text is JSON.
     package var root: JSONValue {
         do { return try JSONDocument(parsing: Array(bytes), limits: .accepted, policy: .grammar).root } catch {
             preconditionFailure("a column of type json holds JSON alone: \(error.code)")
@@ -167,7 +167,7 @@ extension Timestamp: ColumnValue {
     }
 }
 
-/// A column of type `tstzmultirange`, unchanged.
+/// A column of type `tstzmultirange`, as a list of periods.
 extension Array: ColumnValue where Element == PostgresPeriod {
     package static var columnType: PostgresType { .periods }
     package func append(to array: inout PostgresArray) { array.append(self) }
@@ -176,7 +176,7 @@ extension Array: ColumnValue where Element == PostgresPeriod {
     package static func read(_ row: PostgresRow, _ position: Int) -> [PostgresPeriod] { row.periods(position) }
 }
 
-/// A column of type `tstzmultirange`.
+/// A column of type `tstzmultirange`, as a set of periods.
 extension PeriodSet: ColumnValue {
     package static var columnType: PostgresType { .periods }
     package func append(to array: inout PostgresArray) { array.append(stored) }

@@ -13,11 +13,11 @@ package struct Column<Element>: Sendable {
         append = { value($0).append(to: &$1) }
     }
 
-    /// A part of a shared value; the compiler prefers this one for a key path.
+    /// A column from a part of a shared value; the compiler prefers this initializer for a key path.
     package init<Whole, Value: ColumnValue>(_ name: String, _ value: @escaping @Sendable (Whole) -> Value)
     where Element == Shared<Whole> { self.init(name) { $0.read(value) } }
 
-    /// The index of the row in the input, to match the answer.
+    /// A column with the index of the row in the input, to match the answer.
     package static var index: Column {
         Column(name: "index", type: .int8) { _, array in array.append(Int64(array.count)) }
     }
@@ -31,12 +31,12 @@ package struct Column<Element>: Sendable {
 
 /// The columns of a statement's input rows, and the SQL that names them.
 ///
-/// The arrays of an `unnest` and the list of an `INSERT` both come from this one declaration, so
-/// that their orders cannot differ.
+/// The arrays of an `unnest` and the list of an `INSERT` both follow from this declaration, so
+/// their orders cannot differ.
 package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
     let names: [String]
     let types: [PostgresType]
-    /// Appends one row to the arrays of these columns, the first of which has this index.
+    /// Appends one row to the arrays of these columns; `first` is the index of the first array.
     private let append: @Sendable (Element, inout [PostgresArray], _ first: Int) -> Void
 
     package init(_ columns: [Column<Element>]) {
@@ -68,45 +68,43 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
             })
     }
 
-    /// The same columns for a part of a larger value.
+    /// Returns these columns for a larger value, of which `part` returns the element.
     package func of<Whole>(_ part: @escaping @Sendable (Whole) -> Element) -> Columns<Whole> {
         Columns<Whole>(names: names, types: types, append: { [append] in append(part($0), &$1, $2) })
     }
 
-    /// `a, b`, or `known.a, known.b`.
+    /// The names as SQL: `a, b`, or `known.a, known.b`.
     package func names(of relation: String? = nil) -> String {
         let prefix = relation.map { "\($0)." } ?? ""
         return names.map { prefix + $0 }.joined(separator: ", ")
     }
 
-    /// `a = excluded.a, b = excluded.b`, for an `ON CONFLICT DO UPDATE SET`.
+    /// The assignments `a = excluded.a, b = excluded.b`, for an `ON CONFLICT DO UPDATE SET`.
     package var excluded: String { assignments(from: "excluded") }
 
-    /// `a = new.a, b = new.b`, for an `UPDATE`; without some of the columns.
+    /// Returns the assignments `a = new.a, b = new.b` for an `UPDATE`, without excluded columns.
     func assignments(from relation: String, except others: String...) -> String {
         names.filter { !others.contains($0) }.map { "\($0) = \(relation).\($0)" }.joined(separator: ", ")
     }
 
-    /// `left.a = right.a AND left.b = right.b`.
+    /// Returns the condition `left.a = right.a AND left.b = right.b`.
     package func equal(_ left: String, _ right: String) -> String {
         names.map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
     }
 
-    /// The names of the columns in which two relations differ, as one text: `a, b`; empty if they
-    /// are equal.
+    /// Returns SQL for the names of the columns in which two relations differ: `a, b`, or an empty text.
     package func differing(_ left: String, _ right: String) -> String {
         let names = zip(names, types).map { name, type in
-            // PostgreSQL cannot compare json.
+            // PostgreSQL cannot compare values of type json, so compare their text.
             let text = type == .json ? "::text" : ""
             return "CASE WHEN \(left).\(name)\(text) IS DISTINCT FROM \(right).\(name)\(text) THEN '\(name)' END"
         }
         return "concat_ws(', ', \(names.joined(separator: ", ")))"
     }
 
-    /// Makes an array for each column.
+    /// Creates an array for each column.
     ///
-    /// The arrays are built row by row, so that a row and each part of it is copied once, instead
-    /// of once for each column.
+    /// The arrays are built row by row, so that a row and its parts are copied once, not once for each column.
     func arrays(_ rows: some Collection<Element>) -> [PostgresValue] {
         var arrays = types.map { PostgresArray(of: $0) }
         var isFirst = true
@@ -114,7 +112,7 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
             append(rows[row], &arrays, 0)
             guard isFirst else { continue }
             isFirst = false
-            // The others are about as large as the first.
+            // The other rows are about as large as the first.
             for index in arrays.indices { arrays[index].reserve(rows.count) }
         }
         return arrays.map { .array($0) }

@@ -3,7 +3,7 @@ import Entitlements
 import Postgres
 
 extension Columns where Element: FactMembers {
-    /// The columns of the members that the fact declares.
+    /// The columns of the members that the type of the fact declares.
     static var members: Columns {
         let declared = MemberColumns.declared(by: Element.self)
         return Columns(
@@ -19,7 +19,7 @@ extension Columns where Element: FactMembers {
 }
 
 extension RowReader where Row: FactMembers {
-    /// Reads the members that the fact declares too.
+    /// Returns a reader that also reads the members that the fact declares.
     func withMembers() -> RowReader {
         let count = columns.count
         return RowReader(columns + MemberColumns.declared(by: Row.self)) { [read] row, first in
@@ -79,7 +79,7 @@ private struct MemberColumns: FactMemberVisitor {
     mutating func visit(_ name: StaticString, _ value: inout [CommerceItem]) {
         var stored = CommerceItem.stored(value)
         column(name.columnName, &stored)
-        // A fact that is written has its items already.
+        // A fact that is being written already has its items.
         if value.isEmpty, let stored { value = CommerceItem.items(stored: stored) }
     }
 }

@@ -1,4 +1,4 @@
-/// A value that is written to columns and read back from them by one list.
+/// A value whose columns are declared in one list for writing and reading.
 protocol StoredValue: Sendable { static var fields: Fields<Self> { get } }
 
 extension StoredValue {
@@ -6,14 +6,14 @@ extension StoredValue {
     static var reader: RowReader<Self> { fields.reader }
 }
 
-/// The columns of a value, each with the part of the value that it holds.
+/// The columns of a value, each with the part of the value that it stores.
 ///
 ///     Fields(Revision.init, Field("signed_date_ms", \.signedDate), …)
 struct Fields<Whole: Sendable>: Sendable {
     let columns: Columns<Whole>
     let reader: RowReader<Whole>
 
-    /// - Parameter build: takes the parts in the order of the fields.
+    /// - Parameter build: creates the value from the parts, in the order of the fields.
     init<each Part>(_ build: @escaping @Sendable (repeat each Part) -> Whole, _ fields: repeat Field<Whole, each Part>)
     {
         var columns: Columns<Whole> = []
@@ -23,12 +23,12 @@ struct Fields<Whole: Sendable>: Sendable {
     }
 }
 
-/// A part of a value: one column, or the columns of a value of its own.
+/// A part of a value: one column, or the columns of a nested value.
 struct Field<Whole, Part>: Sendable {
     fileprivate let columns: Columns<Whole>
     fileprivate let reader: RowReader<Part>
 
-    /// Columns that hold the part in a form of their own.
+    /// Creates a field from columns and a reader that are given separately.
     init(columns: Columns<Whole>, reader: RowReader<Part>) {
         self.columns = columns
         self.reader = reader

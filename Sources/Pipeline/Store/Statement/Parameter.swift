@@ -1,12 +1,12 @@
 package import Postgres
 
-/// A named input of a statement, and its form in the SQL.
+/// A named input of a statement, and its SQL.
 ///
 /// `$name` is a value, an array of values, or the relation `unnest(…) AS name (columns)` of given
 /// rows; `$name.columns` is the list of those columns, and `$name.arrays` the `unnest(…)` alone.
 package struct Parameter<Input>: Sendable {
     package let name: String
-    /// The types of the server's parameters, one for each column of rows.
+    /// The types of the server's parameters; rows have one parameter for each column.
     package let types: [ParameterType]
     private let columnNames: [String]
     let bind: @Sendable (Input) -> [PostgresValue]
@@ -26,7 +26,7 @@ package struct Parameter<Input>: Sendable {
             bind: { [value($0).parameter] })
     }
 
-    /// Many values in one array, for `= ANY ($name)`.
+    /// A parameter of many values in one array, for `= ANY ($name)`.
     package static func values<Value: ColumnValue>(_ name: String, _ values: @escaping @Sendable (Input) -> [Value])
         -> Parameter
     {
@@ -36,7 +36,7 @@ package struct Parameter<Input>: Sendable {
             bind: { columns.arrays(values($0)) })
     }
 
-    /// Many rows, one array for each column.
+    /// A parameter of many rows, with one array for each column.
     package static func rows<Element, Rows: Collection<Element> & SendableMetatype>(
         _ name: String, _ columns: Columns<Element>, _ rows: @escaping @Sendable (Input) -> Rows
     ) -> Parameter {
@@ -46,8 +46,8 @@ package struct Parameter<Input>: Sendable {
     }
 
     /// - Parameters:
-    ///   - suffix: the part of the name after a dot; empty if none.
-    ///   - first: the number of the server's first parameter of this one.
+    ///   - suffix: the part of the name after a dot, or an empty text.
+    ///   - first: the number of this parameter's first server parameter.
     func sql(suffix: String, first: Int) -> String {
         let list = columnNames.joined(separator: ", ")
         let casts = types.enumerated().map { "$\(first + $0)::\($1.sql)" }.joined(separator: ", ")
@@ -62,12 +62,12 @@ package struct Parameter<Input>: Sendable {
 }
 
 extension Parameter where Input: ColumnValue {
-    /// The statement's only value.
+    /// A parameter whose value is the statement's whole input.
     package static func value(_ name: String) -> Parameter { value(name) { $0 } }
 }
 
 extension Parameter where Input: Collection & SendableMetatype {
-    /// The statement's only rows.
+    /// A parameter whose rows are the statement's whole input.
     package static func rows(_ name: String, _ columns: Columns<Input.Element>) -> Parameter {
         rows(name, columns) { $0 }
     }

@@ -2,9 +2,9 @@ package import Postgres
 
 /// Statements that are sent to the server together, in one round trip.
 ///
-/// Each gets a token, by which its answer is read as the row that it declares.
+/// Each statement gets a token, by which its answer is read as the declared row.
 package struct Pipeline {
-    /// The index of a statement in a pipeline, and the row that it returns.
+    /// The index of a statement in a pipeline, with the type of its rows.
     package struct Token<Row> {
         fileprivate let index: Int
         fileprivate let row: RowReader<Row>?
@@ -65,12 +65,12 @@ package struct Answer<Row>: RandomAccessCollection {
         return row.read(rows[position], 0)
     }
 
-    /// The rows that an INSERT, UPDATE or DELETE touched.
+    /// Number of rows that an INSERT, UPDATE or DELETE affected.
     package var affectedCount: Int { rows.affectedCount }
 }
 
 extension PostgresConnection {
-    /// Runs a pipeline; outside of a transaction all of it takes effect, or nothing.
+    /// Runs a pipeline; outside of a transaction either all of its statements take effect or none.
     package nonisolated func run(_ pipeline: Pipeline, deadline: Duration? = nil) async throws -> PipelineAnswers {
         let rows = try await self.pipeline(pipeline.statements, deadline: deadline)
         try pipeline.check(rows)
@@ -105,7 +105,7 @@ extension PostgresClient {
 }
 
 extension PostgresRows {
-    /// - Throws: if the columns are not those that the statement declares.
+    /// - Throws: an error if the columns differ from the statement's declaration.
     fileprivate func check(_ declared: [RowColumn]) throws(PostgresError) {
         guard !hasColumns(named: declared.lazy.map(\.name)) else { return }
         throw PostgresError(

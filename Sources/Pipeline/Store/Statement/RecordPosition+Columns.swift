@@ -1,7 +1,7 @@
 import Records
 
 extension RecordPosition {
-    /// `<name>_topic`, `<name>_partition` and `<name>_offset`, all of them NULL without a position.
+    /// The columns `<name>_topic`, `<name>_partition` and `<name>_offset`; all are NULL without a position.
     static func columns(_ name: String) -> Columns<RecordPosition?> {
         [
             Column("\(name)_topic", \.?.topic), Column("\(name)_partition", \.?.partition),
@@ -9,7 +9,7 @@ extension RecordPosition {
         ]
     }
 
-    /// Reads these columns.
+    /// Reads the columns of `columns(_:)`.
     static func optionalReader(_ name: String) -> RowReader<RecordPosition?> {
         RowReader(
             { (topic: String?, partition: Int32?, offset: Int64?) in

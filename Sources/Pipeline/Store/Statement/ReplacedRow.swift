@@ -1,19 +1,19 @@
-/// A row that was wrong and has been replaced.
+/// A row that was wrong and is now replaced.
 package struct ReplacedRow: Sendable {
-    /// The index in the input.
+    /// The index of the row in the input.
     package let index: Int
     package let isMissing: Bool
-    /// The names of the columns that differed: `expires_date_ms, trust`.
+    /// The names of the columns that differed, such as `expires_date_ms, trust`.
     package let columns: String
 
     fileprivate static let reader = RowReader(ReplacedRow.init, "index", "is_missing", "differing_columns")
 }
 
 extension Statement where Row == ReplacedRow {
-    /// Writes the given rows if the table holds others, and returns the differences.
+    /// Writes the given rows that differ from the stored ones, and returns the differences.
     ///
     /// - Parameters:
-    ///   - key: the table's primary key; no two of the given rows have the same.
+    ///   - key: the table's primary key; the given rows must have distinct keys.
     ///   - terms: all other columns.
     static func replacing<Element>(_ table: String, key: Columns<Element>, terms: Columns<Element>) -> Statement
     where Input == [Element] {

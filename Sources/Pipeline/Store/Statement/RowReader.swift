@@ -5,12 +5,12 @@ package import Postgres
 ///
 ///     RowReader(UserVersion.init, "user_id", "version")
 ///
-/// A string literal reads the column of that name. Readers compose: `PurchaseKey.reader` among the
-/// parts reads the columns of a key. The answer's columns are compared with the declared names
-/// before any row is read.
+/// A string literal reads the column of that name. Readers can be nested: `PurchaseKey.reader`
+/// among the parts reads the columns of a key. The answer's columns are compared with the declared
+/// names before any row is read.
 package struct RowReader<Row>: Sendable {
     package let columns: [RowColumn]
-    /// Reads the columns of which the first has this position in the row.
+    /// Reads the columns; `first` is the position of the first one in the row.
     let read: @Sendable (PostgresRow, _ first: Int) -> Row
 
     init(_ columns: [RowColumn], _ read: @escaping @Sendable (PostgresRow, Int) -> Row) {
@@ -18,7 +18,7 @@ package struct RowReader<Row>: Sendable {
         self.read = read
     }
 
-    /// A reader that builds the row from its parts, in the order of the columns.
+    /// Creates a reader that builds the row from its parts, in the order of the columns.
     package init<each Part>(
         _ build: @escaping @Sendable (repeat each Part) -> Row, _ parts: repeat RowReader<each Part>
     ) {
@@ -27,12 +27,12 @@ package struct RowReader<Row>: Sendable {
         self.init(columns) { row, first in build(repeat (each parts).read(row, first)) }
     }
 
-    /// A reader of something that is made of this row.
+    /// Returns a reader that transforms the row.
     package func map<Result>(_ transform: @escaping @Sendable (Row) -> Result) -> RowReader<Result> {
         RowReader<Result>(transform, self)
     }
 
-    /// The list of a `SELECT`: `known.a, known.b`.
+    /// Returns the list of a `SELECT`: `known.a, known.b`.
     package func names(of relation: String) -> String {
         columns.map { "\(relation).\($0.name)" }.joined(separator: ", ")
     }
@@ -41,14 +41,14 @@ package struct RowReader<Row>: Sendable {
 extension RowReader: ExpressibleByStringLiteral, ExpressibleByExtendedGraphemeClusterLiteral,
     ExpressibleByUnicodeScalarLiteral
 where Row: ColumnValue {
-    /// A row of one column.
+    /// Creates a reader of one column with this name.
     package init(stringLiteral name: String) {
         self.init([RowColumn(name: name, type: Row.columnType)]) { Row.read($0, $1) }
     }
 }
 
 extension RowReader<Timestamp> {
-    /// A column of type `timestamptz`, in whole milliseconds.
+    /// Reads a column of type `timestamptz`, in whole milliseconds.
     package static func time(_ name: String) -> RowReader {
         RowReader<StoredTime>(stringLiteral: name).map { Timestamp($0) }
     }
@@ -64,7 +64,7 @@ package struct RowColumn: Hashable, Sendable {
     package let type: PostgresType
 }
 
-/// A reader among the parts of a larger row.
+/// A reader that is a part of a larger row's reader.
 private struct RowPart<Row>: Sendable {
     private let offset: Int
     private let reader: @Sendable (PostgresRow, Int) -> Row

@@ -2,11 +2,11 @@ package import Postgres
 
 /// SQL with its input and its output, declared together.
 ///
-/// Parameters are named in the SQL (see `Parameter`), so that their order is declared nowhere. A
-/// name that is not declared, or one that is declared and not used, traps when the statement is
-/// first used; a test uses all of them.
+/// Parameters are named in the SQL (see `Parameter`), so their order is not declared. An undeclared
+/// name, or a declared name that is not used, traps at the statement's first use; a test uses all
+/// statements.
 package struct Statement<Input, Row>: Sendable {
-    /// Contains the server's own `$1`.
+    /// The SQL with the server's numbered parameters, such as `$1`.
     package let sql: String
     package let parameters: [Parameter<Input>]
     let types: [PostgresType]
@@ -23,7 +23,7 @@ package struct Statement<Input, Row>: Sendable {
         self.sql = Self.numbered(sql, parameters)
     }
 
-    /// The statement with its values, ready to send.
+    /// Returns the statement with its values, ready to send.
     func bound(to input: Input) -> PostgresStatement {
         PostgresStatement(sql, parameters.flatMap { $0.bind(input) }, types: types)
     }
@@ -60,7 +60,7 @@ package struct Statement<Input, Row>: Sendable {
 }
 
 extension Statement where Row == Void {
-    /// A statement that returns only the number of rows it touched.
+    /// Creates a statement that returns only the number of affected rows.
     package init(_ parameters: [Parameter<Input>], _ sql: String) { self.init(parameters, row: nil, sql) }
 }
 
@@ -70,11 +70,11 @@ extension Statement where Input == Void {
 
 extension Statement where Input == Void, Row == Void { package init(_ sql: String) { self.init([], sql) } }
 
-/// A statement with any parameters and rows, to inspect its declaration.
+/// A statement of any input and rows, for inspecting its declaration.
 package protocol DeclaredStatement: Sendable {
     var sql: String { get }
     var parameterTypes: [(element: PostgresType, isArray: Bool)] { get }
-    /// The columns of the answer; empty if nothing is read.
+    /// The columns of the answer; empty if no rows are read.
     var columns: [RowColumn] { get }
 }
 

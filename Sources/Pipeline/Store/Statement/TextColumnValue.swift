@@ -2,11 +2,11 @@ package import AppStore
 package import Entitlements
 package import Postgres
 
-/// A value that a column of type `text` stores by its name.
+/// A value that is stored by its name in a column of type `text`.
 package protocol TextColumnValue: ColumnValue {
     var columnText: String { get }
 
-    /// Returns `nil` for a text that no such value has.
+    /// Returns `nil` if no value has this text.
     init?(columnText: String)
 }
 
@@ -37,7 +37,7 @@ extension RenewalSpan.Kind: TextColumnValue {}
 
 extension NotificationMeaning: TextColumnValue {}
 
-/// A rule that only a later version of the program knows reads as `unlinked`.
+/// The stored rules; a rule of a later program version is read as `unlinked`.
 extension OwnershipRule: TextColumnValue {
     package init?(columnText: String) { self = OwnershipRule(rawValue: columnText) ?? .unlinked }
 }
@@ -83,7 +83,7 @@ extension AccountToken: TextColumnValue {
 
     /// Reads a token.
     ///
-    /// `nil` also for a text that is not a token, which names nobody.
+    /// `nil` for NULL, and for a text that is not a token.
     package static func readOptional(_ row: PostgresRow, _ position: Int) -> AccountToken? {
         row.withBytes(position) { AccountToken($0) } ?? nil
     }

@@ -1,16 +1,16 @@
 package import Postgres
 
-/// Writes rows, some of which their writer takes for new.
+/// A statement that writes rows, and a faster one for rows that are assumed to be new.
 ///
-/// A plain insert costs two thirds of one with `ON CONFLICT`, which looks the key up first and then
-/// inserts provisionally. A row that is stored after all violates the key, and the transaction runs
-/// again (`PostgresClient.inserting`).
+/// A plain `INSERT` costs two thirds of one with `ON CONFLICT`, which first looks up the key and
+/// then inserts speculatively. If such a row is already stored, the `INSERT` violates the key, and
+/// the transaction runs again (`PostgresClient.inserting`).
 package struct Upsert<Row: Sendable>: Sendable {
     package let insert: Statement<[Row], Void>
     package let upsert: Statement<[Row], Void>
 
     /// - Parameters:
-    ///   - query: selects the columns from `$new`.
+    ///   - query: SQL that selects the columns from `$new`.
     ///   - action: the rest of `ON CONFLICT`; a stored row is named `known`.
     init(
         into table: String, _ columns: Columns<Row>, from query: String = "SELECT * FROM $new",
@@ -22,15 +22,15 @@ package struct Upsert<Row: Sendable>: Sendable {
     }
 }
 
-/// Whether rows that a transaction takes for new are inserted as such.
+/// The choice of statement for rows that a transaction assumes to be new.
 package enum NewRows: Sendable {
     case inserted
-    /// The rows are written like rows that may be stored, because one of them was.
+    /// The rows are upserted, because one of them was stored already.
     case upserted
 }
 
 extension Pipeline {
-    /// - Returns: the statements whose affected rows add up to those written.
+    /// - Returns: the tokens of the statements; their affected rows add up to the written rows.
     @discardableResult package mutating func add<Row>(
         _ table: Upsert<Row>, new: [Row], _ handling: NewRows, others: [Row]
     ) -> [Token<Void>] {
@@ -44,7 +44,7 @@ extension Pipeline {
 }
 
 extension PostgresClient {
-    /// Runs a transaction that inserts new rows, and once more if one of them was stored.
+    /// Runs a transaction that inserts new rows, and repeats it with upserts if one was stored already.
     package func inserting<T>(_ body: (PostgresConnection, NewRows) async throws -> T) async throws -> T {
         do { return try await transaction { try await body($0, .inserted) } } catch let error as PostgresError
             where error.sqlState == .uniqueViolation
