@@ -1,12 +1,12 @@
 package import AppStore
 import Platform
 
-/// The time of day and the waits of a client.
+/// The wall clock, the uptime clock and the delays of a client.
 package struct APIClock: Sendable {
     package var now: @Sendable () -> Timestamp
-    /// A time that nobody sets, from any beginning.
+    /// The time since an arbitrary fixed instant, by a clock that is never adjusted.
     package var uptime: @Sendable () -> Duration
-    /// Throws if the task is cancelled.
+    /// Waits for a duration; throws if the task is cancelled.
     package var sleep: @Sendable (Duration) async throws -> Void
 
     package static var system: APIClock {

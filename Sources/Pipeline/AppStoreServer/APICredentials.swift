@@ -1,7 +1,7 @@
 package import AppStore
 package import OpenSSL
 
-/// The identity with which one app asks in one environment.
+/// The credentials with which one app sends requests in one environment.
 package struct APICredentials: Sendable {
     package let bundleID: Identifier
     /// Production or Sandbox.
@@ -11,7 +11,7 @@ package struct APICredentials: Sendable {
     let key: PrivateKey
 
     /// - Parameter keyFile: the contents of the `.p8` file from App Store Connect (PKCS #8 in PEM).
-    /// - Throws: if it holds no unencrypted private key on P-256.
+    /// - Throws: `KeyError` unless the file contains an unencrypted private key on P-256.
     package init(bundleID: Identifier, environment: Environment, issuerID: String, keyID: String, keyFile: [UInt8])
         throws(KeyError)
     {

@@ -9,7 +9,7 @@ package enum APIEndpoint: String, Sendable, CaseIterable {
     case orderLookup = "order lookup"
     case finish = "finish transaction"
 
-    /// Apple's limit for one app, from "Identifying rate limits"; enforced by the hour.
+    /// Apple's limit for one app in requests per second, from "Identifying rate limits"; enforced by the hour.
     private var requestsPerSecond: Int64 {
         switch self {
         case .refundHistory, .orderLookup: 10
@@ -17,12 +17,12 @@ package enum APIEndpoint: String, Sendable, CaseIterable {
         }
     }
 
-    /// The time between two requests that takes this part of Apple's limit.
+    /// Returns the time between two requests at a share of Apple's limit.
     ///
-    /// - Parameter percent: clamped to 1 to 100.
+    /// - Parameter percent: the share in percent; clamped to 1 to 100.
     package func interval(in environment: Environment, percent: Int) -> Duration {
         let part = requestsPerSecond * Int64(min(max(percent, 1), 100))
-        // Sandbox has a tenth of Production's limit.
+        // The limit in Sandbox is a tenth of Production's.
         let scale: Int64 = environment == .production ? 1 : 10
         return .nanoseconds(100_000_000_000 * scale / part)
     }

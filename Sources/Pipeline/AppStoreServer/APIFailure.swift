@@ -2,32 +2,33 @@ package import AppStore
 import Curl
 import JSON
 
-/// A request without a usable response.
+/// An error for a request without a usable response.
 ///
-/// It holds no token, no header, no identifier and nothing of a body but Apple's error code.
+/// It contains no token, header or identifier, and of the body only Apple's error code.
 package struct APIFailure: Error, Hashable, Sendable {
     /// The next step of the caller.
     package enum Action: Hashable, Sendable {
-        /// The same request may succeed later: at this time, or after a delay of the caller's.
+        /// The same request may succeed later: at this time, or after a delay that the caller chooses.
         case retry(after: Timestamp?)
-        /// Apple refuses pagination token, revision or age of the window: begin it again.
+        /// Apple refuses the pagination token, the revision or the age of the window: read from the
+        /// first page again.
         case restart
-        /// Apple knows no such transaction or order.
+        /// Apple does not know the transaction or order.
         case notFound
-        /// Apple's error code says that this request will never be answered; others may be.
+        /// Apple's error code states that this request will never be answered; other requests may be.
         case refused
-        /// Only an operator can help, with this and every other request of the app.
+        /// Every request of the app fails until an operator corrects the cause.
         case stop
     }
 
     package let endpoint: APIEndpoint
     package let action: Action
     package let httpStatus: Int?
-    /// Apple's `errorCode`.
+    /// Apple's `errorCode` in the response.
     package let errorCode: Int64?
     /// Whether the caller's task was cancelled.
     package let isCancelled: Bool
-    /// The reason, in our own or libcurl's words.
+    /// The reason, in words of this module or of libcurl.
     package let reason: String
 
     init(
@@ -44,7 +45,7 @@ package struct APIFailure: Error, Hashable, Sendable {
 }
 
 extension APIFailure {
-    /// Whether the window begins before what Apple keeps.
+    /// Whether the window begins before Apple's oldest stored notification.
     package var isTooOld: Bool { errorCode == Self.startTooFarInPast }
 
     private static let startTooFarInPast: Int64 = 4_000_012
@@ -74,7 +75,7 @@ extension APIFailure {
         self.init(endpoint, action, isCancelled: error.code == .cancelled, error.description)
     }
 
-    /// - Parameter response: of a status that is no success.
+    /// - Parameter response: a response whose status is no success.
     init(_ endpoint: APIEndpoint, _ response: HTTPSResponse, now: Timestamp) {
         let document = try? JSONDocument(parsing: response.body)
         let code = document?.root["errorCode"]?.int64
@@ -83,7 +84,7 @@ extension APIFailure {
         self.init(endpoint, action, httpStatus: response.status, errorCode: code, reason)
     }
 
-    /// Apple's error codes: "App Store Server API", Error codes.
+    /// The action and reason by Apple's error codes ("App Store Server API", Error codes).
     private static func verdict(status: Int, code: Int64?, after time: Timestamp?) -> (Action, String) {
         switch (status, code) {
         case (401, _): (.stop, "Apple refuses the token: check issuer ID, key ID, key file and clock")
@@ -96,7 +97,7 @@ extension APIFailure {
         case (_, 4_040_003): (.stop, "Apple knows no such app: check bundle ID and environment")
         case (400, let code?) where (4_000_000..<4_010_000).contains(code): (.refused, "Apple refuses the request")
         default:
-            // An answer without such a code is that of an edge, a proxy or a passing fault.
+            // A response without an error code comes from an edge server, a proxy or a temporary fault.
             (.retry(after: time), "Apple's server did not answer the request")
         }
     }

@@ -4,11 +4,11 @@ import JSON
 import OpenSSL
 import Platform
 
-/// A client of the App Store Server API for one app in one environment, safe to share.
+/// A client of the App Store Server API for one app in one environment; tasks can share it.
 ///
-/// Requests to an endpoint keep its rate and fail until the time of Apple's last
-/// `Retry-After`; a failed one is not repeated here. Nothing that it returns is verified. A
-/// cancelled task stops waiting at once.
+/// Requests to an endpoint keep its rate, and fail until the time of Apple's last `Retry-After`.
+/// The client does not repeat failed requests and does not verify responses. A cancelled task stops
+/// waiting at once.
 package final class AppStoreServerAPI: Sendable {
     let address: HTTPSAddress
     private let client: HTTPSClient
@@ -16,12 +16,12 @@ package final class AppStoreServerAPI: Sendable {
     private let paces: [APIEndpoint: RequestPace]
     private let clock: APIClock
 
-    /// Connects nowhere yet.
+    /// Creates a client without connecting.
     ///
     /// - Parameters:
-    ///   - server: a server on this machine in place of Apple's.
-    ///   - https: its proxy is for Apple's server alone.
-    ///   - limitPercent: the part of Apple's limits that is used, 1 to 100.
+    ///   - server: a server on this machine that replaces Apple's; `nil` for Apple's.
+    ///   - https: the connection options; the proxy is used only for Apple's server.
+    ///   - limitPercent: the share of Apple's limits to use, 1 to 100.
     package init(
         _ credentials: APICredentials, server: LoopbackServer? = nil, https: HTTPSOptions = HTTPSOptions(),
         limitPercent: Int = 50, clock: APIClock = .system
@@ -47,40 +47,40 @@ package final class AppStoreServerAPI: Sendable {
         HTTPSAddress(host: environment == .production ? "api.storekit.apple.com" : "api.storekit-sandbox.apple.com")
     }
 
-    /// Ends the wait that a `Retry-After` has asked an endpoint's requests for.
+    /// Ends an endpoint's pause after a `Retry-After`.
     package func release(_ endpoint: APIEndpoint) { paces[endpoint]?.release() }
 
-    /// Takes another key for the next request, of the same app in the same environment.
+    /// Uses another key from the next request on, for the same app and environment.
     package func replace(_ credentials: APICredentials) { tokens.replace(credentials) }
 }
 
-/// A server on this machine that stands for Apple's, such as a simulator.
+/// A server on this machine that replaces Apple's, such as a simulator.
 package struct LoopbackServer: Sendable {
     let address: HTTPSAddress
     let authorityFile: String?
 
-    /// Throws unless the URL names a loopback host and nothing else: a token goes nowhere else.
+    /// Throws unless the URL names only a loopback host, so that no token is sent to another one.
     ///
-    /// - Parameter authorityFile: the PEM file of its only authority; nil for those of the system.
+    /// - Parameter authorityFile: the PEM file of the only trusted authority; `nil` for the
+    ///   system's authorities.
     package init(url: String, authorityFile: String?) throws(NotLoopback) {
         guard let address = HTTPSAddress(url: url), address.isLoopback else { throw NotLoopback() }
         self.address = address
         self.authorityFile = authorityFile
     }
 
-    /// A URL to which no token is sent.
+    /// An error for a URL to which no token may be sent.
     package struct NotLoopback: Error, CustomStringConvertible {
         package let description = "expected https:// and localhost, 127.0.0.1 or [::1], with a port"
     }
 }
 
 extension AppStoreServerAPI {
-    /// Requests a page of the notifications that Apple has sent, or failed to send, within the
-    /// window.
+    /// Requests a page of the notifications that Apple has sent, or failed to send, in the window.
     ///
     /// - Parameters:
-    ///   - onlyFailures: leaves out those that our server has accepted.
-    ///   - page: the token of the page before; the window must be the same.
+    ///   - onlyFailures: whether to omit notifications that the app's server has accepted.
+    ///   - page: the token from the previous page, with the same window; `nil` for the first page.
     package func notificationHistory(_ window: Range<Timestamp>, onlyFailures: Bool, page: String? = nil)
         async throws(APIFailure) -> NotificationPage
     {
@@ -96,7 +96,7 @@ extension AppStoreServerAPI {
             "/inApps/v1/notifications/history" + Self.query("?paginationToken=", page), reading: NotificationPage.init)
     }
 
-    /// The response about all of the customer's subscriptions, as it came.
+    /// Requests the status of all of the customer's subscriptions; returns the body unchanged.
     package func subscriptionStatuses(_ transactionID: String) async throws(APIFailure) -> [UInt8] {
         let id = try Self.checked(transactionID, .subscriptionStatuses)
         let path = "/inApps/v1/subscriptions/\(id)"
@@ -105,7 +105,7 @@ extension AppStoreServerAPI {
 
     /// Requests a page of the customer's transactions, the oldest first.
     ///
-    /// - Parameter revision: of the page before; nil for the first one.
+    /// - Parameter revision: the revision from the previous page; `nil` for the first page.
     package func transactionHistory(_ transactionID: String, revision: String? = nil) async throws(APIFailure)
         -> TransactionPage
     {
@@ -117,7 +117,7 @@ extension AppStoreServerAPI {
 
     /// Requests a page of the customer's refunded transactions.
     ///
-    /// - Parameter revision: of the page before; nil for the first one.
+    /// - Parameter revision: the revision from the previous page; `nil` for the first page.
     package func refundHistory(_ transactionID: String, revision: String? = nil) async throws(APIFailure)
         -> TransactionPage
     {
@@ -126,13 +126,13 @@ extension AppStoreServerAPI {
         return try await page(.refundHistory, .get, path, reading: TransactionPage.init)
     }
 
-    /// The response about the order that a customer's receipt names, as it came.
+    /// Requests the order that a customer's receipt names; returns the body unchanged.
     package func lookUp(orderID: String) async throws(APIFailure) -> [UInt8] {
         let id = try Self.checked(orderID, .orderLookup)
         return try await json(.orderLookup, .get, "/inApps/v1/lookup/\(id)").documentBytes
     }
 
-    /// Reports to Apple that the customer has what the transaction is for; may be repeated.
+    /// Reports to Apple that the customer has received the purchased content; may be repeated.
     package func finish(_ transactionID: String) async throws(APIFailure) {
         let id = try Self.checked(transactionID, .finish)
         _ = try await send(.finish, .post([]), "/inApps/v1/transactions/\(id)/finish")
@@ -140,7 +140,7 @@ extension AppStoreServerAPI {
 }
 
 extension AppStoreServerAPI {
-    /// The body of a successful response, which has to be a JSON object.
+    /// Sends a request and returns the body of a successful response, which must be a JSON object.
     private func json(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String) async throws(APIFailure)
         -> JSONValue
     {
@@ -182,7 +182,7 @@ extension AppStoreServerAPI {
         }
         let failure = APIFailure(endpoint, response, now: clock.now())
         if case .retry(after: let time?) = failure.action {
-            // A time in the past would be no wait.
+            // A time in the past would not pause anything.
             let soon = Timestamp(milliseconds: clock.now().milliseconds + 1_000)
             paces[endpoint]?.hold(until: max(time, soon))
         }
@@ -218,7 +218,7 @@ extension AppStoreServerAPI {
 }
 
 extension AppStoreServerAPI {
-    /// An identifier that can be part of a path; Apple's are digits, or letters and digits.
+    /// Checks that an identifier can be part of a path; Apple's consist of digits, or of letters and digits.
     private static func checked(_ id: String, _ endpoint: APIEndpoint) throws(APIFailure) -> String {
         guard idBytes.contains(id.utf8.count), id.utf8.allSatisfy({ $0.isUnreserved && $0 != 0x2E }) else {
             throw APIFailure(endpoint, .notFound, "the identifier cannot be one of Apple's")
@@ -228,7 +228,7 @@ extension AppStoreServerAPI {
 
     private static let idBytes = 1...128
 
-    /// A query item, percent-encoded (RFC 3986 §2.3); empty without a value.
+    /// Returns a percent-encoded query item (RFC 3986 §2.3), or an empty text without a value.
     private static func query(_ name: String, _ value: String?) -> String {
         value.map { name + $0.percentEncoded } ?? ""
     }

@@ -4,24 +4,28 @@ package import JSON
 /// A page of the notification history.
 package struct NotificationPage: Sendable {
     package let notifications: [ListedNotification]
-    /// Entries without a signed payload, which are left out.
+    /// Number of omitted entries, which have no signed payload.
     package let unreadableCount: Int
-    /// The token of the next page; nil on the last one.
+    /// The token of the next page.
+    ///
+    /// `nil` on the last page.
     package let nextPage: String?
 }
 
 /// A notification that Apple has sent or tried to send.
 package struct ListedNotification: Sendable {
     package struct SendAttempt: Hashable, Sendable {
-        /// Apple's word, such as `SUCCESS` or `TIMED_OUT`; nil if it has none.
+        /// Apple's name of the result, such as `SUCCESS` or `TIMED_OUT`.
+        ///
+        /// `nil` if Apple names none.
         package let result: Identifier?
     }
 
-    /// The compact JWS as it came, which nobody has verified.
+    /// The received compact JWS, not verified.
     package let signedPayload: [UInt8]
-    /// The payload's identifier; the next two are the payload's as well.
+    /// The payload's UUID; the next two properties are also read from the payload.
     ///
-    /// Each is `nil` if absent, or not fit to be shown.
+    /// Each is `nil` if it is absent or not a valid `Identifier`.
     package let uuid: Identifier?
     package let type: Identifier?
     package let signedAt: Timestamp?
@@ -29,7 +33,7 @@ package struct ListedNotification: Sendable {
 }
 
 extension NotificationPage {
-    /// Reads a response's body.
+    /// Parses a response's body.
     package init(_ root: JSONValue) throws(MalformedPage) {
         let list = root["notificationHistory"]
         guard list?.kind ?? .array == .array else { throw MalformedPage("notificationHistory") }
@@ -61,11 +65,13 @@ extension ListedNotification.SendAttempt {
 }
 
 extension PayloadText {
-    /// The text if it may be shown, stored and compared.
+    /// The string as an identifier.
+    ///
+    /// `nil` if it may not be shown, stored and compared.
     fileprivate var entered: Identifier? { Identifier(entering: string) }
 }
 
-/// A member of a response without the type that Apple documents.
+/// An error for a member of a response whose type differs from Apple's documentation.
 package struct MalformedPage: Error {
     let member: StaticString
 

@@ -3,29 +3,29 @@ import Synchronization
 
 /// Paces the requests to one endpoint: a fixed rate, and no request before a time set by Apple.
 ///
-/// Requests go one by one until a request is answered, and after each that is not.
+/// Requests are sent one at a time until one is answered, and again after one fails.
 ///
-/// Late requests are caught up (at most `arrearsMax`), because Apple's limits count by the hour.
-/// Time spent waiting for Apple is not caught up.
+/// Delayed requests are made up for, up to `arrearsMax`, because Apple's limits count by the hour.
+/// A pause that Apple has asked for is not made up for.
 final class RequestPace: Sendable {
     enum Turn: Equatable {
         case go
-        /// Ask again after this time.
+        /// The caller tries again after this time.
         case wait(Duration)
-        /// Apple has asked for no request before then.
+        /// Apple has asked for no request before this time.
         case held(until: Timestamp)
     }
 
     private struct State {
         var nextTurn = Duration.zero
         var heldUntil = Timestamp.earliest
-        /// Whether Apple's hold has delayed a request since the last one sent.
+        /// Whether Apple's pause has delayed a request since the last sent one.
         var wasHeld = false
         var inFlight = 0
         var isAnswered = false
     }
 
-    /// The most lateness that is caught up.
+    /// Maximum delay that is made up for.
     private static let arrearsMax = Duration.milliseconds(500)
 
     let interval: Duration
@@ -33,11 +33,11 @@ final class RequestPace: Sendable {
 
     init(interval: Duration) { self.interval = interval }
 
-    /// Takes the next turn, or returns how long to wait.
+    /// Takes the next turn, or returns the time to wait.
     ///
     /// - Parameters:
-    ///   - now: wall-clock time, compared with Apple's hold.
-    ///   - uptime: from a clock that nobody sets, for the rate.
+    ///   - now: the wall-clock time, compared with the end of Apple's pause.
+    ///   - uptime: the time of a clock that is never adjusted, for the rate.
     func take(now: Timestamp, uptime: Duration) -> Turn {
         state.withLock { state in
             if now < state.heldUntil {
@@ -62,21 +62,21 @@ final class RequestPace: Sendable {
         }
     }
 
-    /// Holds all requests until this time; a later hold stays in force.
+    /// Pauses all requests until this time; a later end stays in force.
     func hold(until time: Timestamp) { state.withLock { $0.heldUntil = max($0.heldUntil, time) } }
 
-    /// Ends the hold.
+    /// Ends the pause.
     func release() { state.withLock { $0.heldUntil = .earliest } }
 }
 
 /// The value of a `Retry-After` header.
 enum RetryAfter {
-    /// The first time at which a request may be sent; nil unless the header is a whole number (an
-    /// HTTP date is ignored).
+    /// The first time at which a request may be sent.
     ///
-    /// Apple sends UNIX milliseconds. A smaller number than any since March 1973 is taken as
-    /// seconds from now (RFC 9110 §10.2.3). The wait is capped at a day, far above the hour that
-    /// hourly limits can need.
+    /// `nil` unless the header is a whole number; an HTTP date is ignored.
+    ///
+    /// Apple sends UNIX milliseconds. A number below those of March 1973 is read as seconds from
+    /// now (RFC 9110 §10.2.3). The pause is capped at a day; hourly limits need at most an hour.
     static func time(_ text: String, now: Timestamp) -> Timestamp? {
         let digits = text.utf8
         let isNumber = digits.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }

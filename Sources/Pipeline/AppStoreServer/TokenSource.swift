@@ -3,10 +3,10 @@ import JSON
 import OpenSSL
 import Synchronization
 
-/// The JSON Web Token of the requests, made again before it expires.
+/// The source of the requests' JSON Web Token, which is replaced before it expires.
 ///
-/// Rules: Apple's "Generating JSON Web Tokens for API requests"; the signature is r and s, as JWS
-/// has it (RFC 7518 §3.4).
+/// Apple's "Generating JSON Web Tokens for API requests" has the rules; the signature is r and s,
+/// as in JWS (RFC 7518 §3.4).
 final class TokenSource: Sendable {
     private struct Token {
         let text: String
@@ -20,9 +20,9 @@ final class TokenSource: Sendable {
 
     private let state: Mutex<State>
 
-    /// Apple accepts up to an hour; half of it allows for a clock that is minutes behind Apple's.
+    /// Lifetime of a token: Apple accepts up to an hour; half of that tolerates a clock minutes behind Apple's.
     static let lifetimeSeconds: Int64 = 1_800
-    /// A token is replaced long before it expires.
+    /// Time after which a token is replaced, long before it expires.
     private static let usableSeconds: Int64 = 240
 
     init(_ credentials: APICredentials) { state = Mutex(State(credentials: credentials)) }
@@ -37,13 +37,13 @@ final class TokenSource: Sendable {
         }
     }
 
-    /// Forgets the token, so that the next one has the clock's time.
+    /// Discards the token, so that the next one is issued at the current time.
     func discard() { state.withLock { $0.token = nil } }
 
     func token(at now: Timestamp) throws(KeyError) -> String {
         let seconds = now.wholeSeconds
         return try state.withLock { state throws(KeyError) in
-            // A clock that is set back makes an issue date of the future.
+            // The issue date is in the future if the clock was set back.
             if let token = state.token, (token.issued..<token.issued + Self.usableSeconds).contains(seconds) {
                 return token.text
             }

@@ -2,15 +2,15 @@ package import JSON
 
 /// A page of a customer's transactions or refunds.
 package struct TransactionPage: Sendable {
-    /// The response as it came, with signed transactions that nobody has verified.
+    /// The unchanged body, with signed transactions that are not verified.
     package let body: [UInt8]
-    /// A token to pass with the request for the next page, or to keep and ask for later purchases.
+    /// The token for the request of the next page, or, stored, for a later request of newer purchases.
     package let revision: String?
     package let hasMore: Bool
 }
 
 extension TransactionPage {
-    /// Reads a response's body.
+    /// Parses a response's body.
     package init(_ root: JSONValue) throws(MalformedPage) {
         body = root.documentBytes
         let list = root["signedTransactions"]
