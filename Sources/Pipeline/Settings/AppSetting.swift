@@ -1,20 +1,22 @@
-/// An app of the company in one of Apple's environments, as configured.
+/// A configured app in one of Apple's environments.
 package struct AppSetting: Hashable, Sendable {
     package let bundleID: String
 
-    /// `Production`, `Sandbox`, `Xcode`, `LocalTesting`, or one that Apple adds later.
+    /// The environment: `Production`, `Sandbox`, `Xcode`, `LocalTesting`, or one that Apple adds later.
     package let environment: String
 
-    /// Apple's number of the app; set in Production.
+    /// Apple's number of the app; required in Production.
     package var appAppleID: Int64?
 
-    /// Files of the app's own roots instead of Apple's pinned ones; empty in the usual case.
+    /// Files of custom roots that replace Apple's pinned ones; usually empty.
     package var rootFiles: [String] = []
 
-    /// Whether the operator states that `rootFiles` vouch for Production.
+    /// Whether the operator allows `rootFiles` in Production.
     package var isTestRootInProduction = false
 
-    /// The key for the App Store Server API; nil if Apple is not asked about this app.
+    /// The key for the App Store Server API.
+    ///
+    /// `nil` if Apple is not asked about this app.
     package var api: APIKeySetting?
 }
 
@@ -22,13 +24,13 @@ package struct AppSetting: Hashable, Sendable {
 package struct APIKeySetting: Hashable, Sendable {
     package let issuerID: String
     package let keyID: String
-    /// The path of the private key, as Apple offers it for download: PKCS #8 in PEM.
+    /// The path of the private key that Apple offers for download: PKCS #8 in PEM.
     package let keyFile: String
 }
 
-/// The environments that Apple has today, spelt as in its data.
+/// Apple's current environments, as spelt in its data.
 ///
-/// The function `is_environment` of the database knows the same.
+/// The database's function `is_environment` has the same list.
 package enum AppleEnvironment: String, CaseIterable, Sendable {
     case production = "Production"
     case sandbox = "Sandbox"
@@ -38,7 +40,7 @@ package enum AppleEnvironment: String, CaseIterable, Sendable {
     package static let names = allCases.map(\.rawValue).joined(separator: ", ")
 }
 
-/// The members of an entry of `apps`, as they are read and documented.
+/// The members of an entry of `apps`, for reading and documentation.
 enum AppMember: String, CaseIterable {
     case bundleID = "bundle_id"
     case environment

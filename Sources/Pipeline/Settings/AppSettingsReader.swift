@@ -3,7 +3,7 @@ import Platform
 
 /// Reads the list of apps and collects its problems.
 struct AppSettingsReader {
-    /// Environments whose tokens carry a certificate that Xcode made.
+    /// Environments whose payloads are signed with a certificate that Xcode created.
     private static let localEnvironments = ["Xcode", "LocalTesting"]
 
     private var faults: [SettingMismatch.Fault] = []
@@ -74,7 +74,7 @@ struct AppSettingsReader {
         return text
     }
 
-    /// Reads the environment: accepts a name that Apple adds later, and reports a misspelling of a known one.
+    /// Reads the environment: accepts names that Apple may add, but reports misspellings of known names.
     private mutating func environment(of app: JSONValue, at path: String) -> String? {
         guard let text = text(.environment, of: app, at: path) else { return nil }
         let known = AppleEnvironment.allCases.map(\.rawValue)
@@ -128,7 +128,7 @@ struct AppSettingsReader {
         return flag
     }
 
-    /// Reports the expected type and the value's own, but never the value.
+    /// Reports the expected type and the value's type, but never the value.
     private mutating func mismatch(_ member: AppMember, _ value: JSONValue?, at path: String) {
         let found = value.map { Self.article($0.kind) } ?? "nothing"
         report("\(path).\(member.rawValue)", "expected \(member.expected), found \(found)")

@@ -1,8 +1,8 @@
 /// The result of one check of `--check --connect`.
 package struct ConnectionFinding: Sendable {
-    /// The server, topic or right that was checked, such as `topic storekit.raw`.
+    /// The checked server, topic or right, such as `topic storekit.raw`.
     package let subject: String
-    /// The fact found, such as `12 partitions`, or an error that names the operator's next step.
+    /// The result, such as `12 partitions`, or an error that names the operator's next step.
     package let result: Result<String, CommandError>
 
     package init(_ subject: String, _ result: Result<String, CommandError>) {
@@ -20,10 +20,10 @@ package struct ConnectionFinding: Sendable {
 }
 
 extension [ConnectionFinding] {
-    /// A line for each finding, and how many are wrong.
+    /// The output: a line for each finding, and the number of failed ones.
     ///
-    /// The exit code is `configuration` if any finding has it, because an operator must act then,
-    /// while a server that does not answer may come back by itself.
+    /// The exit code is `configuration` if any finding has it, because then an operator must act. A
+    /// server that does not answer may recover by itself.
     package func outcome(of program: String) -> CommandOutcome {
         var codes: [Int32] = []
         var lines = ""

@@ -1,23 +1,23 @@
 import Glibc
 
-/// The exit codes of every executable, as `sysexits.h` numbers them.
+/// The exit codes of every executable, with the numbers of `sysexits.h`.
 package enum ExitCode {
     package static let success: Int32 = 0
     /// The answer is no, or nothing was found to show or change.
     package static let negative: Int32 = 1
-    /// Wrong options or operands.
+    /// The options or operands are wrong.
     package static let usage: Int32 = 64
     /// The input does not have the expected contents.
     package static let data: Int32 = 65
-    /// A file that cannot be read or written.
+    /// A file cannot be read or written.
     package static let noInput: Int32 = 66
-    /// A server that is needed did not answer, or Kafka refused.
+    /// A required server did not answer, or Kafka refused a request.
     package static let unavailable: Int32 = 69
-    /// A fault of this program.
+    /// The program itself has a fault.
     package static let software: Int32 = 70
-    /// Wrong or missing settings.
+    /// Settings are wrong or missing.
     package static let configuration: Int32 = 78
-    /// The program was ended by Ctrl-C or SIGTERM, as shells number it.
+    /// The program was ended by Ctrl-C or SIGTERM; shells use the same number.
     package static let interrupted: Int32 = 130
 
     /// Each code with its meaning, for the help and `deploy/SETTINGS.md`.
@@ -34,11 +34,11 @@ package enum ExitCode {
         (configuration, "wrong or missing settings or schema, or rights in PostgreSQL"), (interrupted, "interrupted"),
     ]
 
-    /// Ends the process at once, with what was printed written out: every executable ends here.
+    /// Flushes the output and ends the process at once; every executable ends here.
     ///
-    /// The destructors of libraries do not run, as they do at `exit(3)`: threads that nobody waits
-    /// for any more may still be in them. A connection to PostgreSQL that was being made then met
-    /// destroyed locks of Kerberos, which aborts the process, after its work was done in order.
+    /// Destructors of libraries do not run, unlike with `exit(3)`, because other threads may still
+    /// use these libraries. With `exit(3)` a thread that was connecting to PostgreSQL used
+    /// destroyed locks of Kerberos, which aborted the process after all its work was done.
     package static func exit(with code: Int32) -> Never {
         fflush(nil)
         _exit(code)

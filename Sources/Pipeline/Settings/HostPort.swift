@@ -10,7 +10,7 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `host:port`; an IPv6 address is in brackets.
+    /// Parses `host:port`; an IPv6 address must be in brackets.
     package init?(_ text: some StringProtocol) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         var host = text[..<colon]
@@ -34,12 +34,12 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension [HostPort] {
-    /// The servers as librdkafka takes its bootstrap servers.
+    /// The servers in librdkafka's format of bootstrap servers.
     package var commaSeparated: String { map(\.description).joined(separator: ",") }
 }
 
 extension SettingKind where Value == [HostPort] {
-    /// A list of at least one server, comma-separated or as a JSON array of strings.
+    /// The kind of a list of at least one server, comma-separated or as a JSON array of strings.
     package static var hostPorts: SettingKind {
         .list(
             "host:port list", expected: "a comma-separated list of host:port, such as broker-1:9092,broker-2:9092",

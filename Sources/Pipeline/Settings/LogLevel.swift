@@ -1,4 +1,4 @@
-/// The levels of swift-log, in its order.
+/// The levels of swift-log, in the same order.
 package enum LogLevel: String, Sendable, CaseIterable, Comparable {
     case trace, debug, info, notice, warning, error, critical
 

@@ -2,11 +2,11 @@ import Glibc
 import Platform
 import Release
 
-/// The start of a service: with its settings, or with an output and an exit code.
+/// The result of reading a command line: a service to run, or an output and an exit code.
 package enum ServiceLaunch: Sendable {
-    /// Runs the service with the settings, which can be read again from the source.
+    /// Run the service with the settings, which can be read again from the source.
     case run(SettingsValues, SettingsSource)
-    /// Tries the connections that the settings name; the outcome so far is that of `--check`.
+    /// Check the connections that the settings name; the outcome is the result of `--check` so far.
     case connect(SettingsValues, CommandOutcome)
     case finish(CommandOutcome)
 
@@ -15,10 +15,9 @@ package enum ServiceLaunch: Sendable {
     ///
     /// - Parameters:
     ///   - program: the executable's name.
-    ///   - summary: what the executable does, in a sentence.
-    ///   - arguments: without the executable's own path.
-    ///   - problems: checks what only all settings together show; called once they are all
-    ///     of the right type.
+    ///   - summary: a sentence about the purpose of the executable.
+    ///   - arguments: the arguments without the executable's path.
+    ///   - problems: checks combinations of settings; called if each setting is valid by itself.
     package static func read(
         program: String, summary: String, schema: SettingsSchema, arguments: [String], environment: [String: String],
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] }
@@ -64,17 +63,17 @@ package enum ServiceLaunch: Sendable {
 }
 
 extension CommandOption {
-    /// The option that lets a service read its settings and open nothing.
+    /// The option with which a service reads its settings without opening a connection.
     package static let check = CommandOption(
         "check", "Print the effective settings, secrets masked, and exit; 78 when something is wrong.")
-    /// The option that, beside `check`, asks the servers too.
+    /// The option that adds requests to the servers to `check`.
     package static let connect = CommandOption(
         "connect",
         "With --check: also try Kafka, the topics, the database, its schema and the rights in it, "
             + "each for 10 s at most, and list all that is wrong; 78 when something has to be "
             + "changed, 69 when a server does not answer or Kafka lacks a topic or a right.")
 
-    /// Whether the settings are to be printed and no service run.
+    /// Whether to print the settings instead of running a service.
     package static func isCheckWanted(_ arguments: CommandArguments) throws(UsageError) -> Bool {
         guard arguments.isSet(check.long) || !arguments.isSet(connect.long) else {
             throw UsageError("--\(connect.long) is for --\(check.long)")
@@ -84,10 +83,10 @@ extension CommandOption {
 }
 
 extension CommandOption {
-    /// The option that every executable answers before it reads a setting.
+    /// The option that prints the version; every executable handles it before it reads a setting.
     package static let version = CommandOption("version", "Print version, commit and schema.")
 
-    /// The answer to it: `pipeline 1.4.0, commit 0123456789ab, schema 10`.
+    /// Returns the output of that option: `pipeline 1.4.0, commit 0123456789ab, schema 10`.
     package static func versionLine(_ program: String) -> String {
         "\(program) \(Release.version), commit \(Release.commit), schema \(Release.schema)\n"
     }
@@ -108,7 +107,7 @@ package struct CommandOutcome: Equatable, Sendable {
         self.errors = errors
     }
 
-    /// Writes both texts to the process's own streams; returns the exit code.
+    /// Writes both texts to the process's standard streams; returns the exit code.
     package func finish() -> Int32 {
         for (text, descriptor) in [(output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
             FileSystem.write(Array(Printable.lines(text).utf8), to: descriptor)

@@ -1,4 +1,4 @@
-/// A setting, declared once with its type; `SettingsValues` gives its value.
+/// A setting, declared once with its type; `SettingsValues` contains its value.
 ///
 /// ```swift
 /// static let recordsMax = Setting(
@@ -9,7 +9,7 @@ package struct Setting<Value: Sendable>: Sendable {
     package let declaration: SettingDeclaration
     private let kind: SettingKind<Value>
 
-    /// Declares a setting; without a default it has to be given.
+    /// Declares a setting; a setting without a default is required.
     package init(
         _ name: String, _ kind: SettingKind<Value>, default fallback: Value? = nil, isSecret: Bool = false,
         _ sentence: String
@@ -33,12 +33,12 @@ package struct Setting<Value: Sendable>: Sendable {
             })
     }
 
-    /// The same setting, for a program that has a default where others ask for a value.
+    /// Returns the setting with a default, for a program that does not require a value.
     package func defaulted(to fallback: Value) -> Setting {
         Setting(declaration.name, kind, default: fallback, isSecret: declaration.isSecret, declaration.sentence)
     }
 
-    /// Declares a setting that may be absent, and then is nil.
+    /// Declares an optional setting, whose value is `nil` if it is absent.
     package static func optional<Wrapped: Sendable>(
         _ name: String, _ kind: SettingKind<Wrapped>, isSecret: Bool = false, _ sentence: String
     ) -> Setting where Value == Wrapped? {
@@ -53,11 +53,11 @@ package struct SettingDeclaration: Sendable {
     package enum Presence: Sendable {
         case required
         case optional
-        /// The default, as its canonical text.
+        /// The setting has a default, given as canonical text.
         case defaulted(String)
     }
 
-    /// A value as it is kept, and its canonical text.
+    /// A parsed value, and its canonical text.
     struct Read: Sendable {
         let value: any Sendable
         let text: String
@@ -74,7 +74,7 @@ package struct SettingDeclaration: Sendable {
     let fallback: Read?
     let read: @Sendable (SettingInput) throws(SettingMismatch) -> Read
 
-    /// The name in the environment: `KAFKA_BOOTSTRAP`.
+    /// The name in the environment, such as `KAFKA_BOOTSTRAP`.
     package var environmentName: String { Self.environmentName(of: name) }
 
     static func environmentName(of name: String) -> String { String(name.uppercased().map { $0 == "." ? "_" : $0 }) }

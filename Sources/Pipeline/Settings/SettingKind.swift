@@ -1,17 +1,17 @@
 import JSON
 import Platform
 
-/// The type of a setting: how its values are read, shown and described.
+/// The type of a setting, with the parsing, formatting and description of its values.
 package struct SettingKind<Value: Sendable>: Sendable {
-    /// A word or two for tables: `integer`, `duration`.
+    /// The name for tables, such as `integer` or `duration`.
     package let type: String
 
-    /// Completes "expected …": bounds and an example.
+    /// The bounds and an example, as text that completes "expected …".
     package let expected: String
 
     package let read: @Sendable (SettingInput) throws(SettingMismatch) -> Value
 
-    /// The canonical text of a value, which reads back as the same value.
+    /// Returns the canonical text of a value, which parses to the same value.
     let render: @Sendable (Value) -> String
 
     package init(
@@ -24,7 +24,7 @@ package struct SettingKind<Value: Sendable>: Sendable {
         self.render = render
     }
 
-    /// The same kind for a setting that may be absent.
+    /// The same kind for an optional setting.
     var orNothing: SettingKind<Value?> {
         SettingKind<Value?>(
             type: type, expected: expected, read: { [read] input throws(SettingMismatch) in try read(input) },
@@ -66,7 +66,7 @@ extension SettingKind where Value == Duration {
 }
 
 extension SettingKind where Value: Comparable {
-    /// A number with its unit.
+    /// The kind of a number with a unit.
     private static func measured(
         _ type: String, _ bounds: ClosedRange<Value>, units: String,
         parsing parse: @escaping @Sendable (String) -> Value?, render: @escaping @Sendable (Value) -> String
@@ -98,7 +98,7 @@ extension SettingKind where Value == Bool {
 }
 
 extension SettingKind where Value == String {
-    /// Text of a length in UTF-8 bytes, without control characters.
+    /// Text without control characters; its length is counted in UTF-8 bytes.
     package static func string(bytes: ClosedRange<Int> = 1...4096) -> SettingKind {
         SettingKind(
             type: "text",
@@ -125,7 +125,7 @@ extension SettingKind where Value == String {
 }
 
 extension SettingKind {
-    /// Elements, comma-separated or as a JSON array of texts.
+    /// A list of elements, comma-separated or as a JSON array of texts.
     package static func list<Element: CustomStringConvertible>(
         _ type: String, expected: String, countMin: Int = 0, of element: @escaping @Sendable (String) -> Element?
     ) -> SettingKind where Value == [Element] {
@@ -149,7 +149,7 @@ extension SettingKind {
 }
 
 extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// A raw value of an enumeration, in exactly that spelling.
+    /// A raw value of an enumeration, in exactly its spelling.
     package static var choice: SettingKind {
         let choices = Value.allCases.map(\.rawValue)
         return SettingKind(
@@ -162,7 +162,7 @@ extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawVal
 }
 
 extension SettingKind where Value == [AppSetting] {
-    /// The apps, as an array in the JSON file or as its text in the environment.
+    /// The apps, as a JSON array in the file or as the text of such an array in the environment.
     package static var apps: SettingKind {
         SettingKind(
             type: "list of apps",
@@ -184,7 +184,7 @@ extension SettingKind where Value == [AppSetting] {
             }, render: { String(decoding: $0.map(json).json.bytes, as: UTF8.self) })
     }
 
-    /// The members that an app has.
+    /// Returns an app as JSON, without absent members.
     private static func json(_ app: AppSetting) -> JSONContent {
         let members: [(AppMember, any JSONRepresentable)] = [
             (.bundleID, app.bundleID), (.environment, app.environment), (.appAppleID, app.appAppleID),
@@ -199,7 +199,7 @@ extension SettingKind where Value == [AppSetting] {
     }
 }
 
-/// The reasons for which an input is no value of its kind: one entry for each fault in it.
+/// An error for an input that is not a value of its kind, with one entry for each fault.
 package struct SettingMismatch: Error, Equatable, Sendable {
     package struct Fault: Equatable, Sendable {
         /// The path inside the value, such as `[0].environment`; empty for the whole value.
@@ -217,6 +217,6 @@ package struct SettingMismatch: Error, Equatable, Sendable {
 
     package init(_ faults: [Fault]) { self.faults = faults }
 
-    /// The whole value is not what the kind expects.
+    /// The mismatch of a whole value.
     static let whole = SettingMismatch([])
 }

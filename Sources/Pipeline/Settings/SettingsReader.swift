@@ -1,11 +1,11 @@
 import JSON
 
-/// A reading of all settings, which collects the problems.
+/// A reader of all settings that collects the problems.
 struct SettingsReader {
     private let schema: SettingsSchema
     private let environment: [String: String]
     private let file: SettingsFile?
-    /// The command line's options by the names of the settings that they stand for.
+    /// The command line's options, by the names of the settings that they override.
     private let options: [String: GivenOption]
     private var problems: [SettingProblem] = []
 
@@ -34,7 +34,7 @@ struct SettingsReader {
             entries: entries, order: schema.declarations.map(\.name), kafkaProperties: properties.values)
     }
 
-    /// The file's values by name; reports names that are unknown or given twice.
+    /// Reads the file's values by name; reports unknown or repeated names.
     private mutating func readFile(_ properties: inout KafkaProperties) -> [String: JSONValue] {
         guard let file else { return [:] }
         let known = Set(schema.declarations.map(\.name))
@@ -77,7 +77,7 @@ struct SettingsReader {
         }
     }
 
-    /// The text given for a setting and its source, the strongest source first.
+    /// Returns the text and source of a setting, from the source with the highest precedence.
     private mutating func input(_ declaration: SettingDeclaration, inFile: JSONValue?) -> (
         SettingInput, origin: String
     )? {
@@ -128,17 +128,17 @@ struct SettingsReader {
     }
 }
 
-/// A fault in the settings, and the expected form.
+/// A fault in the settings, with the expected form.
 package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The setting's dotted name, or its substitute.
+    /// The setting's dotted name, or the option, variable or file with the fault.
     package let setting: String
 
     /// The source of the value: `option --kafka`, `environment KAFKA_BOOTSTRAP`, `file settings.json`.
     ///
-    /// `nil` if no source gives the setting.
+    /// `nil` if no source contains the setting.
     package let origin: String?
 
-    /// The fault and the expected form; never holds a secret.
+    /// The fault and the expected form; never contains a secret.
     package let message: String
 
     package init(setting: String, origin: String? = nil, message: String) {
@@ -150,7 +150,7 @@ package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(setting)\(origin.map { " (\($0))" } ?? ""): \(message)" }
 }
 
-/// The error for all faults in the settings, at once.
+/// An error with all faults in the settings.
 package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertible {
     package let problems: [SettingProblem]
 

@@ -1,27 +1,27 @@
-/// The settings of a program, in the order in which it lists them.
+/// The settings of a program, in the order of `--help`.
 package struct SettingsSchema: Sendable {
     package let declarations: [SettingDeclaration]
 
     /// Whether `RDKAFKA_*` and the file's `rdkafka` object are read and passed to librdkafka.
     package let takesKafkaProperties: Bool
 
-    /// Describes the fault of a property with this name and value; nil if it has none.
+    /// Returns the fault of a property with this name and value, or `nil`.
     let kafkaPropertyProblem: @Sendable (String, String) -> String?
 
-    /// Sections of the file, such as `verify`, that belong to other programs and are ignored.
+    /// Sections of the file, such as `verify`, that are ignored because they belong to other programs.
     let otherSections: Set<String>
 
-    /// Whether all names in the file that are not declared are ignored.
+    /// Whether all undeclared names in the file are ignored.
     let ignoresUnknown: Bool
 
     /// - Parameters:
-    ///   - borrowed: settings of other programs' sections that this program reads too; listed last.
-    ///     The rest of those sections is ignored here, and checked by the programs that own them.
-    ///   - otherSections: the sections of all programs that share the file. Those of `declarations`
-    ///     are this program's own, and checked.
-    ///   - ignoresUnknown: for tools, which read a few settings of the workers' file and leave
-    ///     checking it to the workers.
-    ///   - kafkaPropertyProblem: checks a property with librdkafka; this module does not link it.
+    ///   - borrowed: settings of other programs' sections that this program also reads; listed
+    ///     last. The rest of these sections is checked only by the programs that own them.
+    ///   - otherSections: the sections of all programs that share the file; the sections of
+    ///     `declarations` are still checked.
+    ///   - ignoresUnknown: whether undeclared names are ignored, for tools that read a few settings
+    ///     of the workers' file.
+    ///   - kafkaPropertyProblem: checks a property with librdkafka, which this module does not link.
     package init(
         _ declarations: [SettingDeclaration], borrowed: [SettingDeclaration] = [], takesKafkaProperties: Bool = true,
         otherSections: Set<String> = [], ignoresUnknown: Bool = false,
@@ -37,25 +37,25 @@ package struct SettingsSchema: Sendable {
         self.otherSections = otherSections.subtracting(declarations.map { Self.section($0.name) })
     }
 
-    /// Reads everything and reports all that is wrong at once.
+    /// Reads all settings, and throws all problems together.
     ///
-    /// The environment wins over the file; an empty variable counts as not set. A secret can also
-    /// come from a file named by `<NAME>_FILE`.
+    /// The environment has precedence over the file; an empty variable counts as not set. A secret
+    /// can also be read from a file that `<NAME>_FILE` names.
     package func read(environment: [String: String], file: SettingsFile? = nil) throws(SettingsError) -> SettingsValues
     {
         var reader = SettingsReader(schema: self, environment: environment, file: file)
         return try reader.read()
     }
 
-    /// `kafka` of `kafka.bootstrap`.
+    /// Returns the section of a name, such as `kafka` of `kafka.bootstrap`.
     static func section(_ name: String) -> String { String(name.prefix { $0 != "." }) }
 
-    /// Whether a name in the file that is not declared is ignored rather than reported.
+    /// Whether an undeclared name in the file is ignored instead of reported.
     func ignores(_ name: String) -> Bool { ignoresUnknown || otherSections.contains(Self.section(name)) }
 }
 
 extension SettingsSchema {
-    /// The settings for `--help`, one paragraph each.
+    /// The settings as text for `--help`, one paragraph each.
     package var help: String {
         let paragraphs = declarations.map { declaration in
             let facts = "\(declaration.type), \(declaration.presence.phrase)"
@@ -93,7 +93,7 @@ extension SettingsSchema {
 }
 
 extension SettingDeclaration {
-    /// The bounds in brackets, for types whose sentence does not state them.
+    /// The bounds in brackets; empty for types whose help sentences state the bounds.
     fileprivate var bracketedBounds: String {
         switch type {
         case "integer", "size", "duration", "choice": " (\(expected))"

@@ -9,9 +9,8 @@ package struct SettingsSource: Sendable {
     private let problems: @Sendable (SettingsValues) -> [SettingProblem]
 
     /// - Parameters:
-    ///   - filePath: the JSON file, if there is one.
-    ///   - problems: checks what only all settings together show; called once they are all
-    ///     of the right type.
+    ///   - filePath: the path of the JSON file; `nil` without a file.
+    ///   - problems: checks combinations of settings; called if each setting is valid by itself.
     package init(
         schema: SettingsSchema, environment: [String: String], filePath: String?,
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] }
@@ -22,9 +21,9 @@ package struct SettingsSource: Sendable {
         self.problems = problems
     }
 
-    /// The settings as they are there now, checked as a whole.
+    /// Reads and checks the current settings.
     ///
-    /// - Throws: everything that is wrong with them, at once.
+    /// - Throws: `SettingsError` with all problems.
     package func read() throws(SettingsError) -> SettingsValues {
         let file = try filePath.map { path throws(SettingsError) in try SettingsFile(path: path) }
         let values = try schema.read(environment: environment, file: file)
@@ -33,15 +32,15 @@ package struct SettingsSource: Sendable {
         return values
     }
 
-    /// The variables of the environment that are nearly settings of this service.
+    /// Problems for environment variables that resemble settings of this service.
     package var slips: [SettingProblem] { SettingProblem.slips(in: environment, among: schema.declarations) }
 
-    /// The files that `read()` reads regardless of their contents: the JSON file, and those that hold secrets.
+    /// The files that `read()` always reads: the JSON file and the files of secrets.
     package var files: [String] { (filePath.map { [$0] } ?? []) + schema.secretFiles(environment) }
 
-    /// The files of secrets and keys that every user of this machine may read.
+    /// Problems for files of secrets and keys that every user of this machine may read.
     ///
-    /// - Parameter values: name the files of keys.
+    /// - Parameter values: the settings, which name the files of keys.
     package func exposures(_ values: SettingsValues) -> [SettingProblem] {
         SettingProblem.exposures(of: schema.secretFiles(environment) + values.keyFiles)
     }
@@ -61,9 +60,9 @@ extension SettingProblem {
         }
     }
 
-    /// The files of secrets and keys of a tool that every user of this machine may read.
+    /// Problems for a tool's files of secrets and keys that every user of this machine may read.
     ///
-    /// Each setting is read by itself: one that is missing or wrong hides no other.
+    /// Each setting is read separately, so that a missing or wrong setting hides no other problem.
     package static func exposures(
         among declarations: [SettingDeclaration], _ arguments: CommandArguments, environment: [String: String]
     ) -> [SettingProblem] {
@@ -76,8 +75,7 @@ extension SettingProblem {
             })
     }
 
-    /// The variables of an environment that are no settings, begin like one, and may be meant for
-    /// it.
+    /// Problems for environment variables that are no settings but begin like one, and may be misspellings.
     package static func slips(in environment: [String: String], among declarations: [SettingDeclaration])
         -> [SettingProblem]
     {
@@ -98,15 +96,15 @@ extension SettingProblem {
     }
 }
 
-/// The JSON file of settings: nested objects, whose keys joined by dots are the settings' names.
+/// The JSON file of settings: nested objects; their keys, joined by dots, are the settings' names.
 package struct SettingsFile: Sendable {
-    /// The path that problems show.
+    /// The path, for problems.
     package let path: String
     let root: JSONValue
 
-    /// Reads a file's text.
+    /// Parses a file's text.
     ///
-    /// - Throws: one problem that says why this is no JSON object.
+    /// - Throws: one problem that states why the text is no JSON object.
     package init(path: String, bytes: [UInt8]) throws(SettingsError) {
         self.path = path
         do { root = try JSONDocument(parsing: bytes).root } catch {
@@ -123,9 +121,9 @@ package struct SettingsFile: Sendable {
         try self.init(path: path, bytes: bytes)
     }
 
-    /// The values by dotted name, as far as the names are known, in the order of the file.
+    /// Returns the values by dotted name, in the order of the file.
     ///
-    /// An object is taken apart unless its own name is known.
+    /// An object whose name is known is one value; any other object is split into its members.
     func leaves(isKnown: (String) -> Bool) -> [(name: String, value: JSONValue)] {
         var found: [(name: String, value: JSONValue)] = []
         var pending: [(name: String, value: JSONValue)] = [("", root)]
@@ -149,12 +147,14 @@ package struct SettingsFile: Sendable {
 
 /// The operator's text for a setting, before it is parsed.
 package enum SettingInput: Sendable {
-    /// A text from the environment, or from a file that holds a secret.
+    /// A text from the environment, or from the file of a secret.
     case text(String)
     /// A value from the JSON file.
     case json(JSONValue)
 
-    /// The text of a JSON string or of the environment; nil for any other JSON type.
+    /// The text of a JSON string or of the environment.
+    ///
+    /// `nil` for any other JSON type.
     package var string: String? {
         switch self {
         case .text(let text): text
@@ -162,7 +162,7 @@ package enum SettingInput: Sendable {
         }
     }
 
-    /// The beginning of the text, short enough to be quoted in a problem.
+    /// The beginning of the text, short enough to quote in a problem.
     var excerpt: String {
         let whole =
             switch self {
@@ -175,19 +175,20 @@ package enum SettingInput: Sendable {
     private static let excerptLengthMax = 60
 }
 
-/// Bytes of small files that are read whole: settings and secrets.
+/// Reads small files completely: settings and secrets.
 package enum FileBytes {
-    /// The bound that keeps a wrong path (a device, a data file) from filling the memory.
+    /// Maximum bytes of a file, so that a wrong path (a device, a data file) does not fill the memory.
     static let bytesMax = 4 << 20
 
-    /// The first line that is not empty, which may be no line at all; nil if the file cannot be
-    /// read, or holds no UTF-8.
+    /// Returns the first non-empty line, or an empty text if there is no such line.
+    ///
+    /// Returns `nil` if the file cannot be read or is not UTF-8.
     static func firstLine(_ path: String) -> String? {
         guard let bytes = read(path), let text = String(validating: bytes, as: UTF8.self) else { return nil }
         return String(text.split(whereSeparator: \.isNewline).first ?? "")
     }
 
-    /// The file's bytes; nil if it cannot be read or is larger than `bytesMax`.
+    /// Returns the file's bytes, or `nil` if the file cannot be read or is larger than `bytesMax`.
     package static func read(_ path: String) -> [UInt8]? {
         guard FileSystem.isReadableFile(path), let file = InputFile(path: path) else { return nil }
         return try? file.readWhole(atMost: bytesMax)

@@ -1,6 +1,6 @@
 import Kafka
 
-/// The effective settings: every declared one has its value.
+/// The effective settings, with a value for every declared one.
 package struct SettingsValues: Sendable {
     struct Entry: Sendable {
         let declaration: SettingDeclaration
@@ -9,17 +9,19 @@ package struct SettingsValues: Sendable {
         ///
         /// `nil` for the default.
         let origin: String?
-        /// The file that holds the secret; nil if it stands elsewhere.
+        /// The file that contains the secret.
+        ///
+        /// `nil` if the secret has another source.
         var secretFile: String?
     }
 
     let entries: [String: Entry]
     let order: [String]
 
-    /// librdkafka properties that pass through, by librdkafka's names.
+    /// The properties to pass to librdkafka, by librdkafka's names.
     package let kafkaProperties: [String: String]
 
-    /// The value of a setting, which must be one of those that were read.
+    /// The value of a setting, which must be part of the schema that was read.
     package subscript<Value>(_ setting: Setting<Value>) -> Value {
         let name = setting.declaration.name
         guard let entry = entries[name], let value = entry.read.value as? Value else {
@@ -28,10 +30,10 @@ package struct SettingsValues: Sendable {
         return value
     }
 
-    /// Reads a secret again from the file that it came from, each time it is called.
+    /// Returns a function that reads a secret again from its file at each call.
     ///
-    /// Gives what was read at the start where the file cannot be read or holds no such value, as
-    /// while it is replaced; a secret from elsewhere stays as it was read.
+    /// The function returns the original secret if the file cannot be read or contains no valid
+    /// value, for example while the file is replaced, and for a secret from another source.
     package func newest(_ declaration: SettingDeclaration) -> @Sendable () -> String {
         let entry = entries[declaration.name]
         let known = entry?.read.text ?? ""
@@ -42,7 +44,7 @@ package struct SettingsValues: Sendable {
         }
     }
 
-    /// The secrets that a change of their files replaces.
+    /// The secrets that are read from files.
     package var secretsOfFiles: [SettingDeclaration] {
         order.compactMap { entries[$0] }.filter { $0.secretFile != nil }.map(\.declaration)
     }
@@ -54,7 +56,7 @@ package struct SettingsValues: Sendable {
             + ["ssl.key.location", "ssl.keystore.location"].compactMap { kafkaProperties[$0] }
     }
 
-    /// The effective settings for people, secrets masked: what `--check` prints.
+    /// The effective settings as `--check` prints them, with masked secrets.
     package var report: String {
         let lines = order.compactMap { entries[$0] }.map { entry in
             let origin = entry.origin ?? "default"
@@ -73,9 +75,9 @@ package struct SettingsValues: Sendable {
         }.joined()
     }
 
-    /// The named settings as canonical text, one a line, without secrets.
+    /// The named settings as canonical text, one per line, without secrets.
     ///
-    /// Equal settings give equal text: hash it to compare two workers.
+    /// Equal settings have equal texts, so a hash of the text compares two workers.
     package func canonicalText(of declarations: [SettingDeclaration]) -> String {
         declarations.filter { !$0.isSecret }.sorted { $0.name < $1.name }.map {
             "\($0.name)=\(entries[$0.name]?.read.text ?? "")\n"
@@ -91,7 +93,7 @@ package struct SettingsValues: Sendable {
 }
 
 extension SettingsValues {
-    /// The names of the settings whose values are others here, librdkafka's properties among them.
+    /// The names of the settings whose values differ, including librdkafka's properties.
     package func names(differingFrom other: SettingsValues) -> [String] {
         let settings = order.filter { entries[$0]?.read.text != other.entries[$0]?.read.text }
         let properties = Set(kafkaProperties.keys).union(other.kafkaProperties.keys).filter {
@@ -100,14 +102,14 @@ extension SettingsValues {
         return settings + properties.sorted()
     }
 
-    /// These settings, but the named ones as they are in `other`, which has the same ones.
+    /// Returns these settings with the values of the declared ones from `other`, which has the same schema.
     package func taking(_ declarations: [SettingDeclaration], from other: SettingsValues) -> SettingsValues {
         var entries = entries
         for declaration in declarations { entries[declaration.name] = other.entries[declaration.name] }
         return SettingsValues(entries: entries, order: order, kafkaProperties: kafkaProperties)
     }
 
-    /// These settings, but librdkafka's properties of these names as they are in `other`.
+    /// Returns these settings with the librdkafka properties of these names from `other`.
     package func taking(kafkaProperties names: Set<String>, from other: SettingsValues) -> SettingsValues {
         let kept = kafkaProperties.filter { !names.contains($0.key) }
         let taken = other.kafkaProperties.filter { names.contains($0.key) }

@@ -1,4 +1,4 @@
-/// Numbers with units as text, both ways; what is written reads back as the same value.
+/// Formats and parses numbers with units; formatted text parses to the same value.
 enum UnitText {
     private static let byteUnits: [(name: String, bytes: Int)] = [
         ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
@@ -8,7 +8,7 @@ enum UnitText {
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
 
-    /// Digits with an optional minus; no plus, no space, no other numerals.
+    /// Parses ASCII digits with an optional minus; no plus sign, spaces or other numerals.
     static func integer(_ text: String) -> Int? {
         let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
         guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -43,7 +43,7 @@ enum UnitText {
 
 /// Finds the name that the operator may have meant.
 package enum Spelling {
-    /// The nearest of the known words, if one is near enough to be a slip.
+    /// Returns the nearest known word, if it is near enough to have been misspelt.
     static func suggestion(for word: String, among known: some Sequence<String>) -> String? {
         let slipsMax = max(1, word.count / 4)
         let nearest = known.map { (slips: distance(word, $0), word: $0) }.min {
@@ -53,12 +53,12 @@ package enum Spelling {
         return nearest.word
     }
 
-    /// ", did you mean …?" or nothing.
+    /// Returns ", did you mean …?", or an empty text.
     package static func hint(for word: String, among known: some Sequence<String>) -> String {
         suggestion(for: word, among: known).map { ", did you mean \($0)?" } ?? ""
     }
 
-    /// Levenshtein's distance, without regard to case; a swap of two neighbours is one slip.
+    /// The Levenshtein distance without regard to case; a swap of two neighbours counts as one edit.
     private static func distance(_ first: String, _ second: String) -> Int {
         let first = Array(first.lowercased().utf8)
         let second = Array(second.lowercased().utf8)

@@ -55,11 +55,11 @@ package enum WorkerSettings {
         watchInterval.declaration, logLevel.declaration,
     ]
 
-    /// A worker's schema: what all have, and what its stage adds.
+    /// Returns a worker's schema: the settings of all workers, and those of its stage.
     ///
     /// - Parameters:
-    ///   - borrowed: settings of another executable's section that this one reads too.
-    ///   - otherSections: those of a JSON file that belong to other executables.
+    ///   - borrowed: settings of another executable's section that this one also reads.
+    ///   - otherSections: the sections of a JSON file that belong to other executables.
     package static func schema(
         adding stage: [SettingDeclaration], borrowed: [SettingDeclaration] = [], otherSections: Set<String> = []
     ) -> SettingsSchema {
@@ -68,7 +68,7 @@ package enum WorkerSettings {
             kafkaPropertyProblem: KafkaPropertyCheck.problem)
     }
 
-    /// Problems that only several settings together show.
+    /// Problems in the combination of several settings.
     package static func problems(_ values: SettingsValues) -> [SettingProblem] {
         guard values[retryDelayMin] > values[retryDelayMax] else { return [] }
         return [SettingProblem(setting: retryDelayMin.declaration.name, message: "expected at most retry.delay_max")]

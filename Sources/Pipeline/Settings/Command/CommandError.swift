@@ -1,6 +1,6 @@
-/// An error that ends a command: a sentence for the operator, and the exit code.
+/// An error that ends a command, with a sentence for the operator and the exit code.
 package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A code of `ExitCode`.
+    /// The exit code, one of `ExitCode`.
     package let exitCode: Int32
     /// States the expected form and what to do; never contains a token, a key or a password.
     package let message: String
@@ -13,23 +13,24 @@ package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible 
     package var description: String { message }
 }
 
-/// An error of a server, or of how it was asked, that decides with which code a command ends.
+/// An error of a server or of a request, with the exit code of the command that it ends.
 package protocol CommandFailure: Error {
-    /// A code of `ExitCode`.
+    /// The exit code, one of `ExitCode`.
     var exitCode: Int32 { get }
 
-    /// A sentence for the operator.
+    /// Returns a sentence for the operator.
     ///
-    /// - Parameter rights: says whose rights the command takes; for an error that lacks one.
+    /// - Parameter rights: text that names the role whose rights the command needs, for an error of
+    ///   a missing right.
     func explanation(rights: String) -> String
 }
 
 extension CommandFailure { package func explanation(rights: String) -> String { "\(self)" } }
 
 extension CommandError {
-    /// Describes an error for the operator, in every tool alike.
+    /// Describes an error for the operator, identically in every tool.
     ///
-    /// - Parameter rights: says whose rights the command takes.
+    /// - Parameter rights: text that names the role whose rights the command needs.
     package init(describing error: any Error, rights: String = "") {
         switch error {
         case let error as CommandError: self = error

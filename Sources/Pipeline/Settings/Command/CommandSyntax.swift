@@ -1,9 +1,9 @@
-/// The declared form of a command line, from which parsing and `--help` follow.
+/// The declaration of a command line, used for parsing and `--help`.
 ///
-/// Options are GNU's: `--limit=5`, `--limit 5`, `-l5`, `-l 5`, `-jv`, unambiguous beginnings of
-/// long names, options after operands, `--` before operands that begin with a dash.
+/// Options follow GNU: `--limit=5`, `--limit 5`, `-l5`, `-l 5`, `-jv`, unambiguous prefixes of long
+/// names, options after operands, and `--` before operands that begin with a dash.
 package struct CommandSyntax: Sendable {
-    /// The command as typed: `dead-letter list`.
+    /// The command as typed, such as `dead-letter list`.
     package let command: String
     package let summary: String
 
@@ -114,15 +114,17 @@ package struct CommandSyntax: Sendable {
     }
 }
 
-/// An option of a command line, in GNU's style.
+/// An option of a command line, in GNU style.
 package struct CommandOption: Sendable {
     /// The long name, without the dashes.
     package let long: String
     package let short: Character?
 
-    /// The argument's name in the help; nil for a flag.
+    /// The argument's name in the help.
+    ///
+    /// `nil` for a flag.
     package let argument: String?
-    /// The values that there are; empty for any.
+    /// The allowed values; empty if any value is allowed.
     package let choices: [String]
     package let isRepeatable: Bool
     package let sentence: String
@@ -147,7 +149,7 @@ package struct CommandOption: Sendable {
     }
 }
 
-/// A command line, understood.
+/// A parsed command line.
 package struct CommandArguments: Equatable, Sendable {
     package var operands: [String] = []
     package var options: [String: [String]] = [:]
@@ -156,14 +158,16 @@ package struct CommandArguments: Equatable, Sendable {
 
     package func isSet(_ option: String) -> Bool { options[option] != nil }
 
-    /// The argument of an option, nil if it was not given.
+    /// The last argument of an option.
+    ///
+    /// `nil` if the option was not given.
     package func value(_ option: String) -> String? { options[option]?.last }
 
     /// The arguments of a repeatable option.
     package func values(_ option: String) -> [String] { options[option] ?? [] }
 }
 
-/// A command line that cannot be understood; ends a program with `ExitCode.usage`.
+/// An error for an invalid command line; ends a program with `ExitCode.usage`.
 package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A message with the fault and what was expected.
     package let message: String

@@ -1,9 +1,10 @@
-/// Makes text of strangers fit for a terminal: none of its control characters reaches the terminal.
+/// Makes untrusted text safe for a terminal: none of its control characters reaches the terminal.
 ///
-/// `Console` applies it to all that is written, so that no command can forget it; others call it
-/// where a text of a stranger becomes a part of a line.
+/// `Console` applies it to all output, so that no command can omit it. Other code calls it where
+/// untrusted text becomes part of a line.
 package enum Printable {
-    /// Makes a line printable: scalars that could move the cursor, reorder text or hide themselves become `\u{…}`.
+    /// Makes a line printable: scalars that could move the cursor, reorder text or stay invisible
+    /// become `\u{…}`.
     package static func line(_ text: String, lengthMax: Int = .max) -> String {
         var printable = ""
         var length = 0
@@ -19,16 +20,16 @@ package enum Printable {
         return printable
     }
 
-    /// Makes several lines printable: treats each as `line` does, and keeps their breaks.
+    /// Makes several lines printable: treats each as `line` does, and keeps the line breaks.
     package static func lines(_ text: String) -> String {
         // Splits scalars, because "\r\n" is one character.
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }.joined(
             separator: "\n")
     }
 
-    /// Makes a JSON value printable on one line: escapes harmful scalars and keeps the meaning.
+    /// Makes a JSON value printable on one line: escapes harmful scalars without changing the value.
     ///
-    /// - Parameter json: valid JSON, so that control characters stand between its tokens alone.
+    /// - Parameter json: valid JSON, in which control characters occur only between tokens.
     package static func json(_ json: String) -> String {
         var printable = ""
         printable.reserveCapacity(json.utf8.count)
@@ -52,7 +53,7 @@ package enum Printable {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
         default:
-            // A filler is seen by nobody; a variation of the character before it is.
+            // Fillers are invisible; variation selectors change the visible character before them.
             return !scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.isVariationSelector
         }
     }

@@ -2,7 +2,7 @@
 package enum TextLayout {
     private static let width = 92
 
-    /// The text broken at spaces and at its own line breaks, each line indented and ended.
+    /// Wraps text at spaces and at its line breaks; each line is indented and ends with a line break.
     package static func wrapped(_ text: String, indent: Int) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map {
             $0.isEmpty ? "\n" : wrapped(paragraph: $0, indent: indent)
@@ -24,7 +24,7 @@ package enum TextLayout {
         return lines.map { "\(margin)\($0)\n" }.joined()
     }
 
-    /// Two columns, the right one wrapped.
+    /// Lays out two columns and wraps the right one.
     package static func columns(_ rows: [(left: String, right: String)], indent: Int = 2) -> String {
         let width = rows.map(\.left.count).max() ?? 0
         let rightAt = indent + width + 2

@@ -1,17 +1,17 @@
 import Kafka
 
-/// Kafka's part of `--check --connect`.
+/// The Kafka checks of `--check --connect`.
 package enum KafkaCheck {
     private static let deadline = Duration.seconds(10)
-    /// The deadline for the topics' settings, which the check can do without.
+    /// The deadline for reading the topics' settings, without which the check can continue.
     private static let settingsDeadline = Duration.seconds(5)
 
-    /// Tries the brokers and the topics of a program.
+    /// Checks the brokers and the topics of a program.
     ///
     /// - Parameters:
-    ///   - properties: librdkafka's, of the program's clients.
-    ///   - needs: the topics, with the settings that they must have.
-    ///   - group: the program's consumer group with the topics that it reads, if it has one.
+    ///   - properties: the librdkafka properties of the program's clients.
+    ///   - needs: the topics with their required settings.
+    ///   - group: the program's consumer group and its topics; `nil` without a group.
     package static func findings(
         _ properties: [String: String], needs: [TopicNeed], group: (name: String, topics: [String])? = nil
     ) async -> [ConnectionFinding] {
@@ -29,7 +29,7 @@ package enum KafkaCheck {
     ) async -> [ConnectionFinding] {
         let metadata: ClusterMetadata
         do {
-            // A question for one topic may create it.
+            // Request the metadata of all topics: a request for one topic may create it.
             metadata = try await admin.metadata(deadline: deadline)
         } catch { return [refusal(by: servers, error)] }
         let brokers = metadata.brokerIDs.count
@@ -96,7 +96,7 @@ package enum KafkaCheck {
 }
 
 extension ClusterMetadata {
-    /// Whether a topic is there, and this client may see it.
+    /// Whether a topic exists and this client may see it.
     fileprivate func holds(_ topic: String) -> Bool {
         self[topic: topic].map { $0.error == nil && $0.partitionCount > 0 } ?? false
     }

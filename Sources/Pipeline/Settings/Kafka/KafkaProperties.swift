@@ -2,29 +2,31 @@ import JSON
 import Kafka
 import Platform
 
-/// The librdkafka properties that an operator sets: `RDKAFKA_SECURITY_PROTOCOL` or
-/// `rdkafka.security.protocol` in the file is `security.protocol`.
+/// The librdkafka properties that an operator sets.
 ///
-/// Refuses those that would break a guarantee, and those that librdkafka does not accept.
+/// For example, `RDKAFKA_SECURITY_PROTOCOL`, or `rdkafka.security.protocol` in the file, sets
+/// `security.protocol`.
+///
+/// Properties that would break a guarantee, or that librdkafka does not accept, are refused.
 struct KafkaProperties {
     /// The prefix of the properties' names in the settings file.
     static let settingPrefix = "rdkafka."
     private static let environmentPrefix = "RDKAFKA_"
-    /// A variable with this suffix holds the path of a file with the secret.
+    /// The suffix of a variable with the path of a file that contains the secret.
     private static let secretFileSuffix = "_FILE"
 
     private(set) var values: [String: String] = [:]
     private(set) var problems: [SettingProblem] = []
     private let problem: @Sendable (String, String) -> String?
 
-    /// - Parameter problem: librdkafka's objection to a property's name and value; nil without one.
+    /// - Parameter problem: returns librdkafka's objection to a property's name and value, or `nil`.
     init(problem: @escaping @Sendable (String, String) -> String?) { self.problem = problem }
 
     /// Adds a member of the settings file.
     ///
     /// - Parameters:
-    ///   - setting: the whole name, with `rdkafka.`.
-    ///   - origin: for messages, as `file settings.json`.
+    ///   - setting: the full name, including `rdkafka.`.
+    ///   - origin: the source for messages, such as `file settings.json`.
     mutating func add(setting: String, value: JSONValue, origin: String) {
         let name = String(setting.dropFirst(Self.settingPrefix.count))
         let text =
@@ -54,13 +56,14 @@ struct KafkaProperties {
                 report(base, origin, "expected the path of a readable UTF-8 file")
                 continue
             }
-            // A password's file ends with a line break that is not part of it; a PEM keeps its own.
+            // The line break at the end of a password's file is not part of the password; a PEM
+            // file keeps its line breaks.
             let isOneLine = secret.utf8.filter { $0 == UInt8(ascii: "\n") }.count <= 1
             add(base, isOneLine ? secret.filter { !$0.isNewline } : secret, origin: origin)
         }
     }
 
-    /// The paths of the files that hold secrets, sorted.
+    /// The sorted paths of the files that contain secrets.
     static func secretFiles(environment: [String: String]) -> [String] {
         environment.filter { variable, _ in
             variable.hasPrefix(environmentPrefix) && variable.hasSuffix(secretFileSuffix)
@@ -87,9 +90,9 @@ struct KafkaProperties {
     }
 }
 
-/// The librdkafka properties that no operator may set, because a guarantee depends on them.
+/// The librdkafka properties that operators may not set, because guarantees depend on them.
 package enum KafkaPropertyRefusals {
-    /// Returns the reason for which a property is refused.
+    /// Returns the reason why a property is refused.
     ///
     /// `nil` if the property is allowed.
     package static func reason(for name: String) -> String? { reasons[name] }

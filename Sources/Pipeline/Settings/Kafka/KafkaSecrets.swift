@@ -4,23 +4,24 @@ import Synchronization
 
 /// Passwords and certificates that are replaced while clients use them.
 ///
-/// Connected clients can replace a user name and a password: nothing is disconnected, and the group
+/// Connected clients can switch to a new user name and password without disconnecting, so the group
 /// does not rebalance. For a new certificate every client must be recreated.
 package final class KafkaSecrets: Sendable {
     private struct State {
         var identity: KafkaIdentity
-        /// Digests of the certificates that the clients use; nil if unknown, because the files did
-        /// not match when the clients were created.
+        /// Digests of the certificates that the clients use.
+        ///
+        /// `nil` if they are unknown, because the files did not match when the clients were created.
         var certificates: [SHA256Digest?]?
     }
 
     private let state: Mutex<State>
     private let signIn: @Sendable (KafkaAdmin) async throws(KafkaError) -> Void
 
-    /// Assumes that the clients use the files' present contents.
+    /// Creates the state, assuming that the clients use the present contents of the files.
     ///
     /// - Parameters:
-    ///   - properties: librdkafka's, of a client.
+    ///   - properties: the librdkafka properties of a client.
     ///   - signIn: returns once brokers have answered the client.
     package init(
         _ properties: [String: String],
@@ -32,19 +33,20 @@ package final class KafkaSecrets: Sendable {
         state = Mutex(State(identity: KafkaIdentity(properties), certificates: Self.contents(properties)))
     }
 
-    /// The files of certificates and keys that librdkafka reads itself.
+    /// The files of certificates and keys that librdkafka itself reads.
     package static func files(_ properties: [String: String]) -> [String] {
         ["ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"].compactMap {
             properties[$0]
         }
     }
 
-    /// Applies changed properties once a client has signed in with them; for one task at a time.
+    /// Applies changed properties after a client has signed in with them; only one task may call
+    /// this at a time.
     ///
-    /// - Parameter properties: librdkafka's, of a client, as they are now.
+    /// - Parameter properties: the current librdkafka properties of a client.
     /// - Returns: whether every client must be recreated.
-    /// - Throws: if no client can be created with them, for example because a key does not belong
-    ///   to its certificate, or no broker answers it; then the former ones stay.
+    /// - Throws: an error if no client can be created with the properties (for example if key and
+    ///   certificate do not match), or no broker answers. The former properties then stay in use.
     package func follow(_ properties: [String: String]) async throws(KafkaError) -> Bool {
         let (former, identity) = (state.withLock { $0 }, KafkaIdentity(properties))
         let mustRenew =

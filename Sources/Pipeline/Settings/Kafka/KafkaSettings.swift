@@ -1,4 +1,4 @@
-/// The servers and the prefixes of names: settings of every program that uses Kafka.
+/// The settings of every program that uses Kafka: the servers and the prefixes of names.
 package enum KafkaSettings {
     package static let bootstrap = Setting("kafka.bootstrap", .hostPorts, "Kafka bootstrap servers.")
     package static let topicPrefix = Setting(
@@ -7,7 +7,7 @@ package enum KafkaSettings {
         "kafka.group_prefix", .string(bytes: 0...100), default: "entitlements.",
         "Prefix of the consumer groups' names; the stage's name follows.")
 
-    /// The settings with the options that stand for them.
+    /// The settings with the command-line options that override them.
     package static let overrides = [
         ("kafka", bootstrap.declaration), ("prefix", topicPrefix.declaration),
         ("group-prefix", groupPrefix.declaration),
@@ -15,15 +15,16 @@ package enum KafkaSettings {
 }
 
 extension SettingsValues {
-    /// The name of a topic, its prefix before it.
+    /// Returns the name of a topic with the configured prefix.
     package func topic(_ name: String) -> String { self[KafkaSettings.topicPrefix] + name }
 }
 
 extension SettingsSchema {
-    /// Reads a tool's settings: the file that `--config` names, the environment, and before both
-    /// what the command line says, even if it is empty.
+    /// Reads a tool's settings from the file that `--config` names, the environment and the options.
     ///
-    /// - Parameter overrides: options with the settings that they stand for.
+    /// An option has precedence over both, even if it is empty.
+    ///
+    /// - Parameter overrides: the options and the settings that they override.
     package func read(
         _ arguments: CommandArguments, environment: [String: String],
         overrides: [(option: String, setting: SettingDeclaration)]

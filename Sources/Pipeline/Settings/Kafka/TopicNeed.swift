@@ -1,9 +1,9 @@
 package import JSON
 
-/// A topic, and the settings without which it is harmful: the one judgement of all programs.
+/// A topic with its required settings; all programs judge topics by this type.
 package struct TopicNeed: Hashable, Sendable {
     package let topic: String
-    /// The required settings by Kafka's names; the value of `max.message.bytes` is a minimum.
+    /// The required settings, by Kafka's names; the value of `max.message.bytes` is a minimum.
     package let settings: [String: String]
 
     package init(_ topic: String, _ settings: [String: String]) {
@@ -11,12 +11,12 @@ package struct TopicNeed: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// The size in bytes of the records that the topic must accept.
+    /// The size of the largest records that the topic must accept, in bytes.
     package var recordBytesMin: Int { settings[Self.sizeSetting].flatMap { Int($0) } ?? 0 }
 
-    /// The settings by which records would be refused, lost or larger than their reader can hold.
+    /// The settings that would cause records to be refused, lost or too large for their reader.
     ///
-    /// - Parameter found: the topic's settings; those that the brokers do not tell are not judged.
+    /// - Parameter found: the topic's settings; settings that the brokers do not report are not judged.
     package func harm(_ found: [String: String]) -> [TopicDifference] {
         settings.sorted { $0.key < $1.key }.compactMap { name, expected in
             guard let value = found[name], isHarmful(name, value) else { return nil }
@@ -24,7 +24,7 @@ package struct TopicNeed: Hashable, Sendable {
         }
     }
 
-    /// Whether the value of a setting does harm.
+    /// Whether a setting's value would cause records to be refused, lost or too large for their reader.
     package func isHarmful(_ name: String, _ found: String) -> Bool {
         guard let expected = settings[name] else { return false }
         return name == Self.sizeSetting ? (Int(found) ?? 0) < recordBytesMin : found != expected
@@ -33,15 +33,14 @@ package struct TopicNeed: Hashable, Sendable {
     private static let sizeSetting = "max.message.bytes"
 }
 
-/// A property of an existing topic that is not as planned; reported, and left to a person to
-/// change.
+/// A property of an existing topic that differs from the plan; only reported, never changed.
 package struct TopicDifference: Hashable, Sendable {
     package let topic: String
-    /// Kafka's name of the property, or `partitions`.
+    /// The property's name in Kafka, or `partitions`.
     package let property: String
     package let planned: String
     package let found: String
-    /// Whether records would be refused, lost or larger than their reader can hold.
+    /// Whether records would be refused, lost or too large for their reader.
     package let isHarmful: Bool
 
     package init(topic: String, property: String, planned: String, found: String, isHarmful: Bool) {
