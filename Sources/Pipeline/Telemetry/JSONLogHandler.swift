@@ -5,10 +5,10 @@ import Platform
 package import Settings
 import Synchronization
 
-/// Writes events as JSON, one line each, to a descriptor: standard error by default.
+/// Writes each event as a line of JSON to a descriptor, by default standard error.
 ///
-/// A line is written whole before the next one begins. A reader that stopped reading stops the
-/// writer too; one that is gone costs the line and nothing else.
+/// A line is written completely before the next one begins. If the reader stops reading, the writer
+/// blocks; if the reader is gone, only the line is lost.
 package final class JSONLogHandler: LogHandler {
     package let level: LogLevel
     private let descriptor: Int32
@@ -25,7 +25,7 @@ package final class JSONLogHandler: LogHandler {
         _ = turn.withLock { _ in FileSystem.write(line, to: descriptor) }
     }
 
-    /// Writes an event as a line; of a key given twice the line has the later value.
+    /// Formats an event as a line; for a repeated key the line has the later value.
     static func line(_ event: LogEvent, at time: Timestamp) -> [UInt8] {
         var writer = JSONWriter(reserving: 512)
         writer.object { writer in
@@ -43,7 +43,7 @@ package final class JSONLogHandler: LogHandler {
                 pair.value.write(to: &writer)
             }
         }
-        // Logs are read in terminals, and hold what the other end of a connection reported.
+        // Logs are read in terminals and contain text from the other ends of connections.
         return Array((Printable.json(String(decoding: writer.bytes, as: UTF8.self)) + "\n").utf8)
     }
 }

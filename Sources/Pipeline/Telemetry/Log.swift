@@ -1,7 +1,7 @@
 package import JSON
 package import Settings
 
-/// Makes log events; a value, cheap to copy and to pass on.
+/// A logger, as a value that is cheap to copy.
 package struct Log: Sendable {
     private let handler: any LogHandler
     private let metadata: LogMetadata
@@ -11,10 +11,10 @@ package struct Log: Sendable {
         self.metadata = metadata
     }
 
-    /// A log whose events all carry this as well.
+    /// Returns a log that adds this metadata to all events.
     package func with(_ metadata: LogMetadata) -> Log { Log(handler, metadata: self.metadata.appending(metadata)) }
 
-    /// Makes an event, unless its level is below the handler's.
+    /// Logs an event unless its level is below the handler's.
     package func callAsFunction(
         _ level: LogLevel, _ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]
     ) {
@@ -49,7 +49,7 @@ package struct Log: Sendable {
 
 /// An event in the log.
 ///
-/// The message is constant, so that events can be counted by it.
+/// The message is constant, so that events can be counted by message.
 package struct LogEvent: Sendable {
     package let level: LogLevel
     package let message: StaticString
@@ -58,10 +58,10 @@ package struct LogEvent: Sendable {
 
 /// The destination of log events; an organisation's own logger can implement it.
 package protocol LogHandler: Sendable {
-    /// The lowest level of events; events below it are not made.
+    /// The lowest level of events; lower events are not created.
     var level: LogLevel { get }
 
-    /// Takes one event; called from any thread, and must not throw or wait for long.
+    /// Handles one event; called from any thread, and must not block for long.
     func log(_ event: LogEvent)
 }
 
@@ -82,7 +82,7 @@ package struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A varying value in a log event.
+/// A value in the metadata of a log event.
 ///
 /// The value is never a token, receipt, JWS or account token.
 package enum LogValue: Hashable, Sendable {
@@ -94,10 +94,10 @@ package enum LogValue: Hashable, Sendable {
 
     package static func int(_ value: some BinaryInteger) -> LogValue { .int(Int64(clamping: value)) }
 
-    /// A duration in seconds, which the key should state: `retry.delay_seconds`.
+    /// A duration in seconds; the key should state the unit, as in `retry.delay_seconds`.
     package static func seconds(_ duration: Duration) -> LogValue { .double(duration / .seconds(1)) }
 
-    /// Longer strings are cut, so that no event grows without bound.
+    /// Maximum bytes of a string; longer strings are cut, so that events are bounded.
     package static let stringBytesMax = 2048
 
     package func write(to writer: inout JSONWriter) {

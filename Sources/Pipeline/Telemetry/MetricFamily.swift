@@ -2,8 +2,8 @@ import Synchronization
 
 /// All series of one metric: one for each combination of its labels' values.
 ///
-/// Label values have to come from bounded sets. Should one not, the combinations beyond
-/// `seriesMax` are counted together in a series whose labels are all `other`.
+/// Label values must come from bounded sets. Combinations beyond `seriesMax` are counted together
+/// in a series whose labels are all `other`.
 package final class MetricFamily<Series: Sendable>: Sendable {
     package static var seriesMax: Int { 1000 }
 
@@ -21,9 +21,9 @@ package final class MetricFamily<Series: Sendable>: Sendable {
         series = Mutex(labels.isEmpty ? [[]: make()] : [:])
     }
 
-    /// The series of these label values, made when it is first asked for.
+    /// The series of these label values, created on first access.
     ///
-    /// Looks into a table under a lock: keep what it returns if records are counted one by one.
+    /// Each access locks a table: store the series if it counts single records.
     package subscript(_ values: String...) -> Series {
         precondition(values.count == labels.count, "\(name) has labels \(labels)")
         return series.withLock { series in
@@ -37,13 +37,13 @@ package final class MetricFamily<Series: Sendable>: Sendable {
         }
     }
 
-    /// Removes a series, so that a revoked partition is no longer shown.
+    /// Removes a series, for example that of a revoked partition.
     package func remove(_ values: String...) {
         precondition(!labels.isEmpty, "\(name) has one series, which stays")
         series.withLock { _ = $0.removeValue(forKey: values) }
     }
 
-    /// The series in the order of their label values.
+    /// All series, ordered by label values.
     var all: [(values: [String], series: Series)] {
         series.withLock { series in series.map { (values: $0.key, series: $0.value) } }.sorted {
             $0.values.lexicographicallyPrecedes($1.values)
@@ -64,13 +64,13 @@ extension MetricFamily<Gauge> {
 }
 
 extension MetricFamily<Histogram> {
-    /// Observes in the only series of a metric without labels.
+    /// Observes a value in the only series of a metric without labels.
     package func observe(_ value: Double) { self[].observe(value) }
 
     package func observe(_ duration: Duration) { self[].observe(duration) }
 }
 
-/// A number that only rises; one series of a metric.
+/// A number that only increases; one series of a metric.
 package final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 
@@ -84,7 +84,7 @@ package final class Counter: Sendable {
     }
 }
 
-/// A number that rises and falls; one series of a metric.
+/// A number that increases and decreases; one series of a metric.
 package final class Gauge: Sendable {
     private let bits = Atomic<UInt64>(0)
 
@@ -100,24 +100,24 @@ package final class Gauge: Sendable {
 /// The number of values in each range; one series of a metric.
 package final class Histogram: Sendable {
     struct Snapshot: Sendable {
-        /// Number of values in each range, and last of those above all bounds; not cumulative.
+        /// Number of values in each range, not cumulative; the last range is above all bounds.
         var counts: [Int]
         var sum = 0.0
     }
 
-    /// Upper bounds, ascending, each belonging to its range.
+    /// Ascending upper bounds of the ranges, inclusive.
     let bounds: [Double]
     private let state: Mutex<Snapshot>
 
-    /// Bounds from half a millisecond to half a minute, for durations in seconds.
+    /// Bounds for durations, in seconds.
     package static let secondsBounds = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
 
-    /// Bounds from a tenth of a second to a day, for waiting times of records in seconds.
+    /// Bounds for waiting times of records, in seconds.
     package static let waitBounds: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400]
 
-    /// Powers of four, for numbers of records.
+    /// Bounds for numbers of records: powers of four.
     package static let countBounds: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16_384]
 
     init(bounds: [Double]) {
@@ -133,7 +133,7 @@ package final class Histogram: Sendable {
         }
     }
 
-    /// Observes several values at once, which costs one lock.
+    /// Observes several values with one lock.
     package func observe(all values: [Double]) {
         guard !values.isEmpty else { return }
         let indexes = values.map { value in bounds.firstIndex { value <= $0 } ?? bounds.count }

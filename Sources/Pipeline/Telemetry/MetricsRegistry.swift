@@ -1,10 +1,10 @@
 import Platform
 import Synchronization
 
-/// All metrics of a process, declared once each, and their text for Prometheus.
+/// All metrics of a process, each declared once, with their text for Prometheus.
 ///
-/// Names are `entitlements_<name>_<unit>`, counters end in `_total`; labels are those of
-/// swift-metrics' dimensions, from bounded sets.
+/// Names are `entitlements_<name>_<unit>`; counters end in `_total`. Labels correspond to the
+/// dimensions of swift-metrics, and their values come from bounded sets.
 package final class MetricsRegistry: Sendable {
     package static let namespace = "entitlements"
 
@@ -21,14 +21,14 @@ package final class MetricsRegistry: Sendable {
     private let common: [(name: String, value: String)]
     private let state = Mutex(State())
 
-    /// - Parameter labels: stand on every series, such as `stage`.
+    /// - Parameter labels: the labels of every series, such as `stage`.
     package init(labels: KeyValuePairs<String, String> = [:]) {
         common = labels.map { (name: $0.key, value: $0.value) }
     }
 
     /// Declares a counter.
     ///
-    /// - Parameter name: what is counted, with its unit and without namespace and `_total`.
+    /// - Parameter name: the name of the counted events with their unit, without namespace and `_total`.
     package func counter(_ name: String, _ help: String, labels: [String] = []) -> MetricFamily<Counter> {
         let family = family("\(name)_total", help, labels) { Counter() }
         add(family, type: "counter") { text, values, counter in
@@ -45,9 +45,9 @@ package final class MetricsRegistry: Sendable {
         return family
     }
 
-    /// Declares a counter of seconds, whose series are set to sums that only rise.
+    /// Declares a counter of seconds; its series are set to sums that only increase.
     ///
-    /// - Parameter name: what is counted, with `_seconds` and without namespace and `_total`.
+    /// - Parameter name: the name with `_seconds`, without namespace and `_total`.
     package func secondsCounter(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Gauge> {
         let family = family("\(name)_total", help, labels) { Gauge() }
         add(family, type: "counter") { text, values, sum in
@@ -69,7 +69,7 @@ package final class MetricsRegistry: Sendable {
 
     /// Declares a metric that is measured at each exposition, under exactly this name.
     ///
-    /// The function serves the names that every Prometheus client has, such as `process_cpu_seconds_total`.
+    /// Use it for the names that all Prometheus clients share, such as `process_cpu_seconds_total`.
     package func measured(_ name: String, _ help: String, type: String, _ measure: @escaping @Sendable () -> Double) {
         precondition(MetricName.isValid(name), "\(name) is no metric name")
         add(name) { text in
@@ -78,12 +78,12 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
-    /// Runs before each exposition, to set gauges whose value is read at that moment.
+    /// Adds a function that runs before each exposition, to set gauges.
     package func beforeExposition(_ collect: @escaping @Sendable () -> Void) {
         state.withLock { $0.collectors.append(collect) }
     }
 
-    /// The text that Prometheus reads, version 0.0.4.
+    /// Returns the text for Prometheus, in exposition format 0.0.4.
     package func exposition() -> [UInt8] {
         let (families, collectors) = state.withLock { ($0.families, $0.collectors) }
         for collect in collectors { collect() }
@@ -121,7 +121,7 @@ package final class MetricsRegistry: Sendable {
     }
 }
 
-/// Prometheus' rules for names, as `promtool check metrics` knows them.
+/// The rules of Prometheus for names, as checked by `promtool check metrics`.
 enum MetricName {
     static func isValid(_ name: String) -> Bool {
         let isWord = name.utf8.allSatisfy {
@@ -131,7 +131,7 @@ enum MetricName {
         return isWord && first >= 0x61 && !name.includes("__")
     }
 
-    /// A label's value in the exposition, between its quotes.
+    /// Escapes a label's value for the exposition.
     static func escaped(_ value: String) -> String {
         var text = ""
         for character in value.unicodeScalars {

@@ -1,4 +1,4 @@
-/// The exposition while it is written.
+/// A writer of the exposition.
 struct MetricsText {
     private(set) var text = ""
     private let common: [(name: String, value: String)]
@@ -30,7 +30,7 @@ struct MetricsText {
         sample("\(name)_count", labels, values, value: "\(count)")
     }
 
-    /// A number as Prometheus reads it.
+    /// Formats a number for Prometheus.
     static func number(_ value: Double) -> String {
         guard value.isFinite else { return value.isNaN ? "NaN" : value < 0 ? "-Inf" : "+Inf" }
         guard let whole = Int64(exactly: value) else { return value.description }
