@@ -1,6 +1,6 @@
 package import Settings
 
-/// The settings of `recovery-worker` alone, which `pipeline` knows without its code.
+/// The settings that only `recovery-worker` has, apart from its code because `pipeline` reads them too.
 package enum RecoverySettings {
     package static let missedInterval = Setting(
         "recovery.missed_interval", .duration(.seconds(1)...(.seconds(86_400))), default: .seconds(3600),

@@ -1,11 +1,11 @@
 package import OpenSSL
 package import Settings
 
-/// The rules for questions about revoked certificates: whether and how often they are asked.
+/// The rules for questions about revoked certificates.
 package struct RevocationPolicy: Sendable {
     package enum Mode: String, Sendable, CaseIterable {
         case off
-        /// A certificate of unknown status passes and is counted.
+        /// A certificate of unknown status is accepted and counted.
         case soft
         /// A record with a certificate of unknown status waits.
         case hard
@@ -33,6 +33,7 @@ package struct RevocationPolicy: Sendable {
 }
 
 extension Certificate {
-    /// The responders that can be asked: HTTP alone is spoken, as answers are signed.
+    /// The responders that can be asked, which are those with an HTTP address; answers are signed,
+    /// so HTTPS is not needed.
     package var plainResponders: [String] { ocspResponders.filter { $0.utf8.starts(with: "http://".utf8) } }
 }

@@ -2,12 +2,12 @@ package import OpenSSL
 import Platform
 import Settings
 
-/// A file of root certificates that an app entry names: PEM, several allowed, or one in DER.
+/// A file of root certificates that an app entry names: one or more in PEM, or one in DER.
 package enum RootFile {
-    /// A wrong path, such as that of a disk image, is not read to its end.
+    /// Maximum bytes of the file, so that a wrong path, such as a disk image's, is not read to its end.
     private static let bytesMax = 1 << 20
 
-    /// The file's certificates, at least one.
+    /// Returns the file's certificates, at least one.
     ///
     /// - Throws: `RootFileError`, whose message completes "root file PATH: …".
     package static func certificates(at path: String) throws(RootFileError) -> [Certificate] {
@@ -36,6 +36,6 @@ package enum RootFile {
 }
 
 package struct RootFileError: Error, Hashable, Sendable {
-    /// Completes "root file PATH: …".
+    /// The text that completes "root file PATH: …".
     package let message: String
 }

@@ -1,11 +1,11 @@
 package import Records
 
-/// The stages from a raw body to rows, with the topics and dispositions of each.
+/// The stages from a raw body to rows, each with its topics and dispositions.
 ///
-/// The one list of all stages, for the operators' tools, the demo and the benchmarks. A worker does
-/// not need it: each stage brings its own description.
+/// This is the only list of all stages, for the operators' tools, the demo and the benchmarks.
+/// Workers do not need it, because each uses its stage's description.
 package enum Topology {
-    /// The stages in the order in which a record passes through them.
+    /// The stages, in the order in which a record passes through them.
     package static let stages: [StageDescription] = [.verify, .dedupe, .link, .entitle]
 }
 
@@ -20,7 +20,7 @@ extension StageDescription {
         name: "dedupe", inputTopic: Topic.verified, readsObservations: true, outputTopic: Topic.unique,
         dispositions: [.forwarded, .refreshed, .superseded, .duplicate])
 
-    /// Finds the owner.
+    /// Finds the owners of purchases.
     package static let link = StageDescription(
         name: "link", inputTopic: Topic.unique, readsObservations: true, outputTopic: Topic.linked,
         dispositions: [.resolved, .unresolved])
@@ -34,7 +34,7 @@ extension StageDescription {
 extension StageDescription {
     /// Asks Apple's server for data that never arrived, and reads the outcomes of its records.
     ///
-    /// The stage is not on a record's path, and so not among `Topology.stages`.
+    /// The stage is not on a record's path, so `Topology.stages` does not contain it.
     package static let recovery = StageDescription(
         name: "recovery", inputTopic: Topic.outcomes, readsObservations: false, outputTopic: nil,
         otherTopics: [Topic.raw], refusesRecords: false, dispositions: [.settled, .others])
@@ -43,8 +43,8 @@ extension StageDescription {
 extension StageDescription {
     /// Keeps the index of dead letters.
     ///
-    /// Refuses nothing, as its refusals would be its own input. The stage is not on a record's
-    /// path, and so not among `Topology.stages`.
+    /// It refuses nothing, because its refusals would be its own input. The stage is not on a
+    /// record's path, so `Topology.stages` does not contain it.
     package static let deadLetterIndex = StageDescription(
         name: "dead-letter-index", inputTopic: Topic.deadLetter, readsObservations: false, outputTopic: nil,
         refusesRecords: false, dispositions: [.indexed, .foreign], program: "dead-letter-index")
@@ -57,7 +57,8 @@ extension Disposition {
     package static let settled = Disposition("settled", "answers about what was recovered")
     package static let others = Disposition("others", "answers to others")
 
-    /// A forwarded record: in verify with the number of its observations, in dedupe because it has new information.
+    /// A forwarded record; in the stage verify with its number of observations, in dedupe because
+    /// it has new information.
     package static let forwarded = Disposition("forwarded", "say something new")
     /// A response without items, or signed data of a kind that cannot be recorded.
     package static let ignored = Disposition("ignored", "nothing in them to record")

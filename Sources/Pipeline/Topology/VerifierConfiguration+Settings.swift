@@ -4,10 +4,10 @@ import OpenSSL
 package import Settings
 
 extension VerifierConfiguration {
-    /// The verifier's configuration, with the root files read.
+    /// Creates the verifier's configuration and reads the root files.
     ///
-    /// - Throws: `SettingsError` with every problem of every app: a file that cannot be read or
-    ///   holds no certificate, and what `VerifierConfiguration.problems(with:)` finds.
+    /// - Throws: `SettingsError` with the problems of all apps: files that cannot be read or
+    ///   contain no certificate, and those found by `VerifierConfiguration.problems(with:)`.
     package init(_ settings: SettingsValues) throws(SettingsError) {
         var problems: [SettingProblem] = []
         let apps = settings[VerifySettings.apps].map { app in ConfiguredApp(app, problems: &problems) }
@@ -47,13 +47,13 @@ extension ConfiguredApp {
 }
 
 extension ConfiguredApp {
-    /// A problem for each root whose records might wait forever because it names no responder.
+    /// A problem for each root whose records might wait forever, because the root names no responder.
     ///
-    /// The responder that a root names is asked about every certificate below the root that names none itself.
+    /// A root's responder is asked about every certificate below the root that names no responder.
     ///
-    /// Exports from Xcode have no issuer, so nobody is asked about them. Apple's roots are known by
-    /// their digest alone: a certificate below them without a responder passes, as nobody can
-    /// answer.
+    /// Certificates exported from Xcode have no issuer, so no responder is asked about them. Of
+    /// Apple's roots only the digest is known: a certificate below them without a responder is
+    /// accepted, because no responder can answer.
     fileprivate var rootsWithoutResponder: [SettingProblem] {
         guard !isLocal else { return [] }
         return roots.filter(\.plainResponders.isEmpty).map { root in

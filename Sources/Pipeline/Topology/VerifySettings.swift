@@ -2,7 +2,7 @@ import AppStore
 import JSON
 package import Settings
 
-/// The settings of `verify-worker` alone.
+/// The settings that only `verify-worker` has.
 package enum VerifySettings {
     package static let apps = SharedSettings.apps
     package static let bodyBytesMax = Setting(
@@ -21,7 +21,7 @@ package enum VerifySettings {
         default: VerifierLimits.payloadStandard.depthMax, "Maximum nesting of a signed payload.")
     package static let itemsMax = Setting(
         "verify.items_max", .int(1...100_000), default: 500, "Maximum purchases or events in one body.")
-    /// The size of four bodies at their limit.
+    /// The default: four bodies at their size limit.
     package static let outputBytesMaxDefault = 4 << 20
     package static let outputBytesMax = Setting(
         "verify.output_bytes_max", .bytes((1 << 10)...(64 << 20)), default: outputBytesMaxDefault,
@@ -53,7 +53,7 @@ package enum VerifySettings {
         "breaker.armed_max", .duration(.seconds(1)...(.seconds(86_400))), default: .seconds(60),
         "Time after the first batch in which such records are held and counted.")
 
-    /// The settings that decide what is refused.
+    /// The settings that decide which records are refused.
     package static let decisive = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration, certificateBytesMax.declaration,
         jsonDepthMax.declaration, payloadDepthMax.declaration, itemsMax.declaration, outputBytesMax.declaration,
