@@ -59,8 +59,10 @@ extension ToolCommand {
 }
 
 extension AccountReader {
-    /// The commits of a stage whose counts do not begin with the first offset, each with the
-    /// statement; counts that are missing or do not add up begin at the committed offset.
+    /// The commits to write for a stage whose counts do not begin with the first offset, each with
+    /// the statement.
+    ///
+    /// Counts that are missing or do not add up are replaced by counts from the committed offset.
     func stating(_ statement: AccountStatement, of stage: StageDescription) async throws -> [TopicPartition:
         OffsetCommit]
     {

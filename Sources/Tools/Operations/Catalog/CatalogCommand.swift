@@ -41,10 +41,11 @@ extension ToolCommand {
         return ExitCode.success
     }
 
-    /// Reads the file with the one that completes it, and prints remarks about its entries.
+    /// Reads the catalog file and the file that completes it, and prints remarks about its entries.
     ///
-    /// - Throws: for a file that is no catalog; and for one without products unless that is meant,
-    ///   since a file that was cut or exported with a filter would take every product's keys.
+    /// - Throws: an error for a file that is no catalog, and for a catalog without products unless
+    ///   an option allows it: a truncated or filtered export would remove the keys of every
+    ///   product.
     private static func readFile(_ context: OperatorContext) throws(CommandError) -> CatalogFile {
         let arguments = context.arguments
         var file = try CatalogFile(path: arguments.operands[0])

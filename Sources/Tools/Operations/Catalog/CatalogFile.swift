@@ -4,14 +4,15 @@ import Entitlements
 import Foundation
 import Settings
 
-/// A product catalog as it lies in a file: in the product's own format, or as Xcode's `.storekit`
-/// file, which another one in the own format may complete.
+/// A product catalog from a file: in this package's format, or as Xcode's `.storekit` file.
+///
+/// A second file in this package's format may complete it.
 struct CatalogFile {
     let content: StorableCatalog
 
     var catalog: Catalog { content.catalog }
 
-    /// Reads and checks it; every problem is in the error.
+    /// Reads and checks the file; the error lists every problem.
     init(path: String) throws(CommandError) {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
@@ -24,7 +25,7 @@ struct CatalogFile {
         }
     }
 
-    /// The products of `completing` replace those of the same IDs.
+    /// Merges two files; products of `completing` replace those with the same IDs.
     init(_ file: CatalogFile, completedBy completing: CatalogFile) throws(CommandError) {
         content = try Self.checking("both files together") { () throws(CatalogError) in
             try StorableCatalog(file.catalog.completed(by: completing.catalog).json)
@@ -41,7 +42,7 @@ struct CatalogFile {
         }
     }
 
-    /// `6 products: 2 auto-renewable, 1 consumable`.
+    /// The summary as text: `6 products: 2 auto-renewable, 1 consumable`.
     var summary: String {
         let types = Dictionary(grouping: catalog.products.values) { $0.type.rawValue }.sorted { $0.key < $1.key }.map {
             "\($0.value.count) \($0.key)"
@@ -50,7 +51,7 @@ struct CatalogFile {
         return types.isEmpty ? count : "\(count): \(types.joined(separator: ", "))"
     }
 
-    /// Entries that are valid but perhaps not meant, by product.
+    /// Remarks about entries that are valid but perhaps unintended, ordered by product.
     var remarks: [String] {
         catalog.products.sorted { $0.key < $1.key }.compactMap { id, product in
             switch product.type {

@@ -2,7 +2,7 @@ import AppStore
 import Settings
 
 extension SettingKind where Value == Timestamp {
-    /// An instant as operators write it; a date is its beginning in UTC.
+    /// An instant as operators write it; a date means its beginning in UTC.
     static var instant: SettingKind {
         SettingKind(
             type: "instant", expected: "a date such as 2026-12-31 or 2026-12-31T12:00:00Z",

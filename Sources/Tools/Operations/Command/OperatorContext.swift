@@ -4,7 +4,7 @@ import Postgres
 import Settings
 import Store
 
-/// The command line of an operator, and the process that performs it.
+/// The arguments of an operator's command, and the process that runs it.
 struct OperatorContext: Sendable {
     let arguments: CommandArguments
     let process: CommandContext
@@ -12,33 +12,33 @@ struct OperatorContext: Sendable {
     var console: Console { process.console }
     var isJSON: Bool { arguments.isSet(CommandOption.json.long) }
 
-    /// Reads the environment and the file, with the options laid over them.
+    /// Reads the settings from the options, the environment and the file, in this precedence.
     func settings(_ needs: ToolSettings.Needs) throws -> SettingsValues {
         try ToolSettings.schema(needs).read(
             arguments, environment: process.environment, overrides: DatabaseSettings.overrides)
     }
 
-    /// Lends a connection to the database of the settings, and closes it afterwards.
+    /// Runs `body` with a connection to the configured database, and closes it afterwards.
     func withDatabase<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         try await settings(.database).withDatabase(body)
     }
 
-    /// The argument of an option that must be there and not be empty.
+    /// Returns the argument of an option that must be given and not be empty.
     func required(_ option: String) throws(UsageError) -> String {
         guard let value = arguments.value(option), !value.isEmpty else { throw UsageError("--\(option) is required") }
         return value
     }
 
-    /// Prints a result as JSON with `--json`, else as one line.
+    /// Prints a result as JSON with `--json`, otherwise as one line.
     func print(_ json: JSONContent, or line: String) { console.print(json, or: line, arguments) }
 
-    /// Prints a result as JSON with `--json`, else by `show`.
+    /// Prints a result as JSON with `--json`, otherwise by calling `show`.
     func print(_ json: JSONContent, or show: (Console) -> Void) { isJSON ? console.print(json: json) : show(console) }
 }
 
 extension ToolCommand {
     /// - Parameters:
-    ///   - name: without the tool's.
+    ///   - name: the command's name without the tool's name.
     ///   - run: returns the exit code.
     init(
         _ name: String, _ summary: String, operands: String = "", operandCount: ClosedRange<Int> = 0...0,

@@ -1,7 +1,7 @@
 package import Commands
 import Store
 
-/// The operators' tool.
+/// The operators' tool `pipeline`.
 package enum PipelineTool {
     static let name = "pipeline"
 

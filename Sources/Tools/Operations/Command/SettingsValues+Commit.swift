@@ -2,7 +2,7 @@ import Kafka
 import Settings
 
 extension SettingsValues {
-    /// Commits for a group from outside of it: the broker refuses it while the group has members.
+    /// Commits offsets for a group without joining it; the broker refuses this while the group has members.
     func commit(_ commits: [TopicPartition: OffsetCommit], forGroup group: String) async throws {
         guard !commits.isEmpty else { return }
         let consumer = try KafkaConsumer(configuration: kafkaConfiguration.merging(["group.id": group]) { $1 })

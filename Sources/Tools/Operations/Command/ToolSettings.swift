@@ -6,7 +6,7 @@ package import Settings
 import Store
 import Topology
 
-/// The settings that the tool shares with the workers, so that one file serves both.
+/// The settings that the tool shares with the workers, so that both can read one file.
 package enum ToolSettings {
     /// The servers that a command uses; only their settings are required.
     package struct Needs: OptionSet, Sendable {
@@ -16,7 +16,7 @@ package enum ToolSettings {
 
         package static let kafka = Needs(rawValue: 1)
         package static let database = Needs(rawValue: 2)
-        /// The properties that pass through to librdkafka, and no other setting.
+        /// Only the properties that are passed to librdkafka.
         package static let kafkaProperties = Needs(rawValue: 4)
     }
 
@@ -34,7 +34,7 @@ package enum ToolSettings {
             ignoresUnknown: true)
     }
 
-    /// The settings of the workers and of the tool, whose names the environment may hold.
+    /// The settings of the workers and of the tool, which the environment may contain.
     package static let known =
         WorkerSettings.declarations + DatabaseSettings.declarations + VerifySettings.declarations
         + DedupeSettings.declarations + LinkSettings.declarations + EntitleSettings.declarations
@@ -50,7 +50,7 @@ extension CommandOption {
 }
 
 extension SettingsValues {
-    /// librdkafka's properties for a client of this tool.
+    /// The librdkafka properties for a client of this tool.
     var kafkaConfiguration: [String: String] {
         kafkaProperties.merging([
             "bootstrap.servers": self[KafkaSettings.bootstrap].commaSeparated, "client.id": PipelineTool.name,

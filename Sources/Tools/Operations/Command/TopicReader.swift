@@ -1,30 +1,30 @@
 package import Kafka
 import Settings
 
-/// Reads what partitions hold, without a group: nothing is committed and no worker is disturbed.
+/// Reads partitions without a consumer group: commits nothing and disturbs no worker.
 package struct TopicReader: Sendable {
     private static let answerDeadline = Duration.seconds(30)
 
     private let configuration: [String: String]
 
-    /// - Parameter configuration: librdkafka's, with the way to the cluster.
+    /// - Parameter configuration: librdkafka properties for connecting to the cluster.
     package init(_ configuration: [String: String]) {
         self.configuration = configuration.merging(["client.id": PipelineTool.name]) { $1 }
     }
 
-    /// All records of a topic up to its present end, in the order of each partition; none where
-    /// there is no such topic.
+    /// Returns all records of a topic up to its present end, in the order of each partition, or
+    /// none if the topic does not exist.
     package func records(of topic: String) async throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []
         _ = try await visit(topic) { records.append($0) }
         return records
     }
 
-    /// Gives every record of a topic up to its present end, in the order of each partition, and
-    /// keeps none.
+    /// Passes every record of a topic up to its present end to `body`, in the order of each
+    /// partition, and stores none.
     ///
-    /// - Parameter progress: called with how many offsets were read, and of how many.
-    /// - Returns: how many offsets retention has removed.
+    /// - Parameter progress: called with the number of read offsets and their total.
+    /// - Returns: the number of offsets that retention has removed.
     func visit(_ topic: String, progress: TopicScan.Progress = { _, _ in }, _ body: (ConsumerRecord) throws -> Void)
         async throws -> Int64
     {
@@ -40,7 +40,7 @@ package struct TopicReader: Sendable {
         return marks.values.reduce(0) { $0 + $1.low }
     }
 
-    /// Whether the brokers say that they set the timestamps of a topic's records themselves.
+    /// Whether the brokers report that they set the timestamps of a topic's records.
     func hasBrokersTimestamps(_ topic: String) async throws -> Bool {
         let answer = try await KafkaAdmin.lend(configuration) { admin in
             try await admin.topicConfigurations([topic], deadline: .seconds(5))
@@ -48,7 +48,7 @@ package struct TopicReader: Sendable {
         return answer.value?[topic]?["message.timestamp.type"]?.value == "LogAppendTime"
     }
 
-    /// The first record of each range that holds any.
+    /// Returns the first record of each range that has records.
     package func first(in ranges: [TopicPartition: Range<Int64>]) async throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []
         try await TopicScan.with(configuration) { scan in try await scan.read(ranges, firstOnly: true) { records += $0 }
@@ -58,13 +58,14 @@ package struct TopicReader: Sendable {
 }
 
 extension KafkaAdmin {
-    /// Lends a client to `body` and closes it afterwards, however that ends; names the servers
-    /// where none of them answers.
+    /// Runs `body` with a client, and closes the client even on an error.
+    ///
+    /// The error names the servers if none of them answers.
     package static func lend<T>(_ configuration: [String: String], _ body: (KafkaAdmin) async throws -> T) async throws
         -> T
     { try await namingServers(configuration) { try await with(configuration, body) } }
 
-    /// Performs `body`, and names the servers where none of them answers it.
+    /// Runs `body`; its error names the servers if none of them answers.
     static func namingServers<T>(_ configuration: [String: String], _ body: () async throws -> T) async throws -> T {
         do { return try await body() } catch let error as KafkaError where error.isSilence {
             let servers = configuration["bootstrap.servers"] ?? "the brokers"
@@ -74,6 +75,6 @@ extension KafkaAdmin {
 }
 
 extension KafkaError {
-    /// Whether nobody answered, or nobody could be asked.
+    /// Whether no server answered or could be reached.
     fileprivate var isSilence: Bool { [.transport, .allBrokersDown, .timedOut, .unauthenticated].contains(code) }
 }

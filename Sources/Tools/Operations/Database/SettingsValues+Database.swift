@@ -4,13 +4,13 @@ import Settings
 import Store
 
 extension SettingsValues {
-    /// Lends a connection to the database and closes it afterwards, however `body` ends.
+    /// Runs `body` with a connection to the database, and closes it even on an error.
     func withDatabase<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         let options = DatabaseSettings.options(self, applicationName: PipelineTool.name)
         return try await PostgresConnection.lend(options, body)
     }
 
-    /// Lends a client of the database and closes it afterwards, however `body` ends.
+    /// Runs `body` with a client of the database, and closes it even on an error.
     func withDatabaseClient<T>(_ body: (PostgresClient) async throws -> T) async throws -> T {
         let client = DatabaseSettings.client(self, applicationName: PipelineTool.name)
         return try await closing {
@@ -22,7 +22,7 @@ extension SettingsValues {
 }
 
 extension PostgresConnection {
-    /// Connects, lends the connection to `body` and closes it afterwards, however that ends.
+    /// Runs `body` with a new connection, and closes it even on an error.
     package static func lend<T>(_ options: PostgresOptions, _ body: (PostgresConnection) async throws -> T) async throws
         -> T
     {

@@ -3,10 +3,10 @@ import Postgres
 import Settings
 import Store
 
-/// Goes through what the deduplication remembers, and counts or deletes what is meant of it.
+/// Counts or deletes the selected entries of the deduplication's memory.
 ///
-/// A row that a worker is writing is not waited for: it is tried again, and marked by then at a
-/// time that the selection no longer means, or free.
+/// A row locked by a worker is skipped and tried again: by then it has either a newer mark outside
+/// of the selection, or no lock.
 struct DedupeCleaning {
     struct Counts: Hashable {
         var revisions: Int64 = 0
@@ -22,7 +22,7 @@ struct DedupeCleaning {
     private let connection: PostgresConnection
     private let selection: DedupeForgetting.Selection
 
-    /// Rows that are marked from now on stay.
+    /// Creates a cleaning that keeps rows marked from now on.
     init(_ selection: DedupeSelection, on connection: PostgresConnection) async throws {
         self.connection = connection
         let began = Timestamp(try await connection.run(DedupeForgetting.now)[0])
@@ -32,12 +32,12 @@ struct DedupeCleaning {
         )
     }
 
-    /// - Parameter report: called after each step with what was found so far.
+    /// - Parameter report: called after each step with the counts so far.
     func run(isDeleting: Bool, report: (Counts) -> Void) async throws -> Counts {
         var counts = Counts()
         for table in DedupeForgetting.Table.allCases {
             let count = table == .revisions ? \Counts.revisions : \Counts.notifications
-            // Rows that come to pages beyond are marked after the beginning.
+            // Rows in later pages have a mark after the beginning, so they are not selected.
             let pages = try await connection.run(DedupeForgetting.pageCount(of: table))[0]
             for first in stride(from: 0, to: pages, by: Int(DedupeForgetting.pagesPerStep)) {
                 let step: DedupeForgetting.Step = (selection: selection, firstPage: first)

@@ -55,7 +55,7 @@ extension ToolCommand {
 
 /// The selection of remembered IDs.
 struct DedupeSelection: Hashable {
-    /// The time from which on the IDs were marked.
+    /// The earliest time of the IDs' marks.
     var since: Timestamp?
     var before: Timestamp?
     var bundleID: Identifier?

@@ -78,8 +78,8 @@ extension ToolCommand {
 
     private typealias Counts = (read: Int, changed: Int)
 
-    /// - Parameter found: the links that were to be there: each that is to be removed, while one
-    ///   that is added may exist already.
+    /// - Parameter found: the count by which the exit code reports success: for a removal the
+    ///   removed links, for an addition all of them, because a link may exist already.
     private static func change(
         _ context: OperatorContext, operandCount: Int, participle: String, _ found: KeyPath<Counts, Int>,
         _ apply: ([AccountLink], PostgresConnection) async throws -> Int

@@ -3,20 +3,22 @@ import JSON
 import Settings
 import Store
 
-/// A line of a file of links.
+/// A line in a file of links.
 ///
-/// `kind,key,user,environment,bundle`, of which the last two may be missing, or a JSON object with
-/// `kind`, `key`, `user`, `environment` and `bundle`. A first line that begins with `kind,` names
-/// the columns and is passed over.
+/// A line is `kind,key,user,environment,bundle`, of which the last two may be missing, or a JSON
+/// object with `kind`, `key`, `user`, `environment` and `bundle`. A first line that begins with
+/// `kind,` is a heading and is skipped.
 enum LinkLine {
-    /// The fault of a line that is no link.
+    /// An error for a line that is no link.
     struct Fault: Error, Hashable { let expected: String }
 
-    /// Reads one line; nil if it holds no link.
+    /// Parses one line.
+    ///
+    /// Returns `nil` for a blank line and for the heading.
     ///
     /// - Parameters:
-    ///   - isUserRequired: false for links that are to be removed.
-    ///   - scope: for a line that names no environment or app.
+    ///   - isUserRequired: whether the line must name a user; false for links to remove.
+    ///   - scope: the scope of a line that names no environment or app.
     static func parse(_ line: [UInt8], isFirst: Bool, isUserRequired: Bool, scope: Scope = ("", "")) throws(Fault)
         -> AccountLink?
     {
@@ -35,8 +37,7 @@ enum LinkLine {
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// Makes a link of texts that may enter the table, as its constraint says, and that some
-    /// purchase could match.
+    /// Makes a link of texts that the table's constraint accepts and that a purchase could match.
     static func link(_ kind: LinkKind, _ fields: Fields, isUserRequired: Bool) throws(Fault) -> AccountLink {
         func identifier(_ text: String, _ name: String, isRequired: Bool) throws(Fault) -> Identifier {
             if text.isEmpty && !isRequired { return "" }
@@ -53,7 +54,7 @@ enum LinkLine {
         guard kind != .accountToken || !AccountToken.isPlaceholder(key) else {
             throw Fault(expected: "an account token; the nil UUID stands for none")
         }
-        // One that is to be removed may have come into the table otherwise.
+        // A link to remove may have entered the table without this check.
         if isUserRequired { try check(key, of: kind) }
         return AccountLink(
             kind: kind, key: known, environment: environment,
@@ -61,7 +62,7 @@ enum LinkLine {
             userID: try identifier(user, "user", isRequired: isUserRequired))
     }
 
-    /// Refuses a key that is in no purchase.
+    /// Throws for a key that no purchase can have.
     ///
     /// A spreadsheet turns a long number into 2.00000E+15, and some databases print a UUID in
     /// braces or without hyphens.
@@ -87,7 +88,7 @@ enum LinkLine {
         }
     }
 
-    /// The environment and the app for which a link counts; empty means any.
+    /// The environment and the app for which a link is valid; empty for any.
     typealias Scope = (environment: String, bundle: String)
 
     typealias Fields = (kind: String, key: String, user: String, environment: String, bundle: String)
@@ -114,10 +115,10 @@ enum LinkLine {
         return (padded[0], padded[1], padded[2], padded[3], padded[4])
     }
 
-    /// Splits a row into its fields (RFC 4180, but no field holds a line break).
+    /// Splits a row into its fields (RFC 4180, but without line breaks in fields).
     ///
-    /// The text is split by Unicode's code points, as in the RFC: to Swift, a comma and an accent
-    /// behind it are one character.
+    /// The text is split by Unicode scalar, as in the RFC: for Swift a comma followed by a
+    /// combining accent is one character.
     private static func separated(_ text: String) throws(Fault) -> [String] {
         var fields: [String] = []
         var rest = text.unicodeScalars[...]

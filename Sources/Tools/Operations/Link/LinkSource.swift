@@ -3,9 +3,9 @@ import Commands
 import Settings
 import Store
 
-/// Links from a command line or a file, in bounded batches.
+/// Reads links from a command line or a file, in bounded batches.
 struct LinkSource {
-    /// Maximum links of a batch, which is one statement and so written whole or not at all.
+    /// Maximum links of a batch, which one statement writes completely or not at all.
     private static let batchMax = 2_000
     private static let lineBytesMax = 8_192
 
@@ -13,10 +13,10 @@ struct LinkSource {
     private var lines: LineReader?
     private var name = ""
     private let isUserRequired: Bool
-    /// The scope that the options give to links that name no environment or app of their own.
+    /// The scope from the options, for links that name no environment or app.
     private let scope: LinkLine.Scope
 
-    /// - Parameter operandCount: 3 if a user has to be named, 2 if the key is enough.
+    /// - Parameter operandCount: number of operands: 3 if a user is required, 2 if the key is enough.
     init(_ arguments: CommandArguments, operandCount: Int) throws {
         isUserRequired = operandCount == 3
         let environment: AppleEnvironment? = try arguments.value("environment", as: .choice)
@@ -48,10 +48,10 @@ struct LinkSource {
         } catch { throw UsageError("expected \(error.expected)") }
     }
 
-    /// The next batch; nil when there are no more.
+    /// Returns the next batch, or `nil` at the end.
     ///
-    /// - Throws: a `CommandError` that names the line, when one holds no link; what came before it
-    ///   stays written, and may be written again.
+    /// - Throws: a `CommandError` that names a line without a valid link; links before that line
+    ///   stay written, and may be written again.
     mutating func next() throws(CommandError) -> [AccountLink]? {
         if !single.isEmpty {
             defer { single = [] }

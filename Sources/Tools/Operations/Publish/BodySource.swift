@@ -2,37 +2,36 @@ import Commands
 import Platform
 import Settings
 
-/// Bodies from files or standard input, one after the other, bounded in memory.
+/// Reads bodies from files or standard input, one after the other, in bounded memory.
 struct BodySource: Sendable {
-    /// A body, and where it came from.
+    /// A body, and its origin.
     struct Body {
         let bytes: [UInt8]
         let origin: BodyOrigin
     }
 
     enum Division {
-        /// Each line that is not blank is a body.
+        /// Each non-blank line is a body.
         case lines
-        /// Each file is one body, its line breaks among its bytes.
+        /// Each file is one body, including its line breaks.
         case whole
     }
 
-    /// Maximum bytes of a body, more than any topic takes, so that the broker's refusal is shown
-    /// and not ours.
+    /// Maximum bytes of a body; more than any topic accepts, so that the broker's refusal is shown.
     private static let bodyBytesMax = 16 * 1_048_576
 
     private let division: Division
-    /// The files that are not open yet, by their index among all.
+    /// The files that are not open yet, with their indexes among all files.
     private var paths: ArraySlice<String>
     private var reader: (lines: LineReader, name: String)?
-    /// A line that was read already.
+    /// A line that was read ahead.
     private var pending: [UInt8]?
-    /// Whether the file at hand has held no body so far.
+    /// Whether the current file has had no body so far.
     private var isBlankSoFar = true
 
     /// Throws a `CommandError` with the name of a file that cannot be read, before any body is read.
     ///
-    /// - Parameter paths: `-` is standard input.
+    /// - Parameter paths: the paths of the files; `-` is standard input.
     init(paths: [String], division: Division) throws(CommandError) {
         for path in paths where path != "-" && !FileSystem.isReadableFile(path) {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
@@ -41,9 +40,9 @@ struct BodySource: Sendable {
         self.division = division
     }
 
-    /// Counts the bodies from a line of the first file on.
+    /// Counts the bodies, starting at a line of the first file.
     ///
-    /// `nil` if they cannot be counted without being used up, as in a pipe.
+    /// `nil` if counting would consume the bodies, as with a pipe.
     func count(from line: Int) -> Int? {
         guard paths.allSatisfy(FileSystem.isRegularFile) else { return nil }
         guard division == .lines else { return paths.count }
@@ -56,7 +55,7 @@ struct BodySource: Sendable {
         return count
     }
 
-    /// Passes over the lines of the first file before a number, from 1.
+    /// Skips the lines of the first file before a line number, counted from 1.
     mutating func skip(to line: Int) throws(CommandError) {
         guard line > 1, let path = paths.first else { return }
         try open(path)
@@ -83,7 +82,7 @@ struct BodySource: Sendable {
         return BodyOrigin(reader.name, input: paths.startIndex - 1, line: line)
     }
 
-    /// The next body; nil when all files are read, or the task is cancelled.
+    /// Returns the next body, or `nil` at the end of all files or if the task is cancelled.
     ///
     /// Throws for a file without a body, because an earlier step must have failed.
     mutating func next() throws(CommandError) -> Body? {
@@ -121,10 +120,10 @@ struct BodySource: Sendable {
         reader = (LineReader(lineBytesMax: Self.bodyBytesMax, of: file), Self.name(of: path))
     }
 
-    /// The next line of the file at hand, empty or not; nil at its end.
+    /// Returns the next line of the current file, even an empty one, or `nil` at its end.
     private mutating func nextLine() throws(CommandError) -> [UInt8]? {
         guard var lines = reader?.lines, let name = reader?.name else { return nil }
-        // Its bytes have one owner while they change.
+        // Clear the property, so that the buffer has a single owner and is not copied when it changes.
         reader = nil
         let line: [UInt8]?
         do { line = try lines.next() } catch {

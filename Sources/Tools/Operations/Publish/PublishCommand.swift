@@ -53,16 +53,15 @@ extension ToolCommand {
             "header", argument: "NAME=TEXT", isRepeatable: true, "A header of every record, such as correlation-id=42."),
     ]
 
-    /// The end of publishing.
+    /// The state at the end of publishing.
     private struct PublishEnd {
         let report: PublishReport
-        /// The error that prevented reading the bodies to their end.
+        /// The error that prevented reading all bodies.
         var fault: CommandError?
         var isInterrupted = false
     }
 
-    /// Publishes until the bodies end or cannot be read, the cluster is gone or the task is
-    /// cancelled.
+    /// Publishes until the bodies end or cannot be read, the cluster fails, or the task is cancelled.
     private static func publish(
         _ bodies: BodySource, of total: Int?, _ template: ProducerRecord, by producer: KafkaProducer, _ console: Console
     ) async -> PublishEnd {
@@ -72,7 +71,7 @@ extension ToolCommand {
         var fault: CommandError?
         await withTaskCancellationHandler {
             do throws(CommandError) {
-                // A cluster that is gone fails every record: the rest of the input stays unread.
+                // Every further record fails once the cluster has failed, so the rest of the input is not read.
                 while !publisher.report.isClusterAtFault, let body = try bodies.next() {
                     var record = template
                     record.value = body.bytes
@@ -83,7 +82,7 @@ extension ToolCommand {
             } catch { fault = error }
             if !Task.isCancelled { _ = await publisher.finish() }
         } onCancel: {
-            // Bodies under way get a few seconds more.
+            // Bodies in flight get a few more seconds.
             Task { await producer.close(deadline: .seconds(5)) }
         }
         let report = await publisher.stop(before: bodies.position)
@@ -98,7 +97,7 @@ extension ToolCommand {
         return KafkaHeader(name: String(text[..<equals]), text: String(text[text.index(after: equals)...]))
     }
 
-    /// A topic that is made by writing to it would have other settings than the pipeline needs.
+    /// Throws if the topic does not exist; a topic created by writing to it would have wrong settings.
     private static func requireTopic(_ topic: String, _ configuration: [String: String]) async throws {
         let metadata = try await KafkaAdmin.lend(configuration) { admin in
             try await admin.metadata(deadline: .seconds(30))
@@ -125,7 +124,7 @@ extension ToolCommand {
         console.note("go on\(input) with: \(command)")
     }
 
-    /// The same command from a body on.
+    /// The command line that continues from a body.
     private static func commandLine(_ arguments: CommandArguments, from body: BodyOrigin) -> String {
         let line = body.line.flatMap { $0 > 1 ? "\($0)" : nil }
         let operands = Array(arguments.operands.dropFirst(body.input))

@@ -21,9 +21,9 @@ package struct BodyOrigin: Hashable, Sendable, CustomStringConvertible {
     package var description: String { line.map { "\(name):\($0)" } ?? name }
 }
 
-/// Writes bodies to a topic in order, in bounded batches, and awaits that each is acknowledged.
+/// Writes bodies to a topic in order, in bounded batches, and waits for each acknowledgement.
 ///
-/// Two batches are under way at most: one being acknowledged while the next is gathered.
+/// At most two batches are in memory: one waits for acknowledgements while the next is filled.
 package struct Publisher {
     private static let recordsMax = 500
     private static let bytesMax = 4 * 1_048_576
@@ -35,7 +35,7 @@ package struct Publisher {
     private var underWay: (delivery: Delivery, origins: [BodyOrigin])?
     package private(set) var report: PublishReport
 
-    /// - Parameter total: the bodies of the whole input; nil if unknown.
+    /// - Parameter total: number of bodies in the whole input; `nil` if unknown.
     package init(_ producer: KafkaProducer, topic: String, total: Int? = nil) {
         self.producer = producer
         report = PublishReport(topic: topic, total: total)
@@ -48,16 +48,16 @@ package struct Publisher {
         if records.count >= Self.recordsMax || bytes >= Self.bytesMax { await send() }
     }
 
-    /// Sends what is left and waits until every record is acknowledged or has failed.
+    /// Sends the last batch and waits until every record is acknowledged or has failed.
     package mutating func finish() async -> PublishReport {
         await send()
         await settle()
         return report
     }
 
-    /// Waits for what is under way, and leaves out what is only gathered and all behind it.
+    /// Waits for the batch in flight, and discards the batch that is not yet sent.
     ///
-    /// - Parameter next: the first body that was never added.
+    /// - Parameter next: the first body that was not added.
     mutating func stop(before next: BodyOrigin?) async -> PublishReport {
         await settle()
         report.stop(before: origins.first ?? next)
@@ -86,13 +86,13 @@ package struct Publisher {
 
 /// The result of publishing bodies.
 package struct PublishReport: Sendable {
-    /// A body that the cluster did not take.
+    /// A body that the cluster did not accept.
     package struct Failure: Sendable {
         package let origin: BodyOrigin
         package let error: KafkaError
     }
 
-    /// Maximum failures that are kept to be shown.
+    /// Maximum failures that are stored for the report.
     private static let failuresMax = 20
 
     package let topic: String
@@ -100,24 +100,28 @@ package struct PublishReport: Sendable {
     package private(set) var failedCount = 0
     package private(set) var failures: [Failure] = []
 
-    /// The bodies of the whole input; nil if unknown.
+    /// Number of bodies in the whole input.
+    ///
+    /// `nil` if unknown.
     let total: Int?
-    /// The first body that the cluster would take and does not have; nil if it has all of these.
+    /// The first body that the cluster would accept but has not stored.
+    ///
+    /// `nil` if it has stored all of them.
     private(set) var missing: BodyOrigin?
 
     var triedCount: Int { acknowledgedCount + failedCount }
 
-    /// Number of bodies that were not tried.
+    /// Number of bodies that were not sent.
     ///
     /// `nil` if unknown.
     var untriedCount: Int? { missing == nil ? 0 : total.map { max(0, $0 - triedCount) } }
 
     mutating func stop(before next: BodyOrigin?) { if triedCount != total { missing = missing ?? next } }
 
-    /// Whether the cluster, not a body, is to blame for a failure.
+    /// Whether the cluster, not a body, caused a failure.
     package private(set) var isClusterAtFault = false
 
-    /// - Parameter cause: why the producer can do no more; nil while it can.
+    /// - Parameter cause: the error that stopped the producer; `nil` while it works.
     mutating func add(_ report: DeliveryReport, origins: [BodyOrigin], cause: KafkaError?) {
         acknowledgedCount += origins.count - report.failures.count
         failedCount += report.failures.count
@@ -131,7 +135,7 @@ package struct PublishReport: Sendable {
         }
     }
 
-    /// - Parameter command: publishes what is missing; nil if nothing is.
+    /// - Parameter command: the command that publishes the missing bodies; `nil` if none is missing.
     func json(goingOnWith command: String?) -> JSONContent {
         [
             "topic": topic, "acknowledged": acknowledgedCount, "failed": failedCount, "untried": untriedCount,

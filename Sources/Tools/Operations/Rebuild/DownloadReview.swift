@@ -5,8 +5,8 @@ import Store
 
 /// Compares the rows of `app_downloads` with the app transactions that they were read from.
 ///
-/// They belong to no purchase and grant nothing: each window is a transaction of its own, with its
-/// rows locked.
+/// App transactions belong to no purchase and grant nothing, so each window of rows is locked in a
+/// separate transaction.
 struct DownloadReview {
     let client: PostgresClient
     let isReplacing: Bool
@@ -20,7 +20,7 @@ struct DownloadReview {
         var last: AppTransactionGroup?
     }
 
-    /// - Parameter found: gets what each window has.
+    /// - Parameter found: receives the findings of each window.
     func run(_ found: ([FactFinding]) -> Void) async throws {
         var last = AppTransactionGroup(environment: Environment(rawValue: ""), bundleID: "", appTransactionID: "")
         while true {

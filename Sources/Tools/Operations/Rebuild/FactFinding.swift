@@ -4,14 +4,14 @@ import JSON
 import Records
 import Store
 
-/// A fact that is not what Apple signed, or of which nobody can say whether it is.
+/// A fact that differs from Apple's signed content, or that cannot be compared.
 ///
-/// It names columns and IDs of purchases, and no value: neither a token nor anything of a payload.
+/// It contains names of columns and IDs of purchases, but no values: no token and nothing from a payload.
 struct FactFinding {
     enum Fault: Equatable {
-        /// The names of the columns: `expires_date_ms, trust`.
+        /// The columns with these names differ, such as `expires_date_ms, trust`.
         case differs(columns: String)
-        /// A content was signed later than what the row was read from.
+        /// A content was signed later than the row's content.
         case behind(columns: String)
         case rowMissing
         case rowMissingUntrusted
@@ -32,14 +32,16 @@ struct FactFinding {
     /// `nil` for renewal info, which names no app.
     var bundleID: Identifier?
     var originalTransactionID: Identifier?
-    /// ID of the transaction or the account; nil for renewal info.
+    /// ID of the transaction or the account.
+    ///
+    /// `nil` for renewal info.
     var id: Identifier?
     var track: Track?
     let fault: Fault
-    /// The raw record that first brought a content.
+    /// The raw record that first contained a content.
     var source: RecordPosition?
 
-    /// Whether `--replace` puts it right.
+    /// Whether `--replace` corrects the fact.
     var isReplaceable: Bool {
         switch fault {
         case .differs, .behind, .rowMissing, .spanMissing, .spanUngranted: true
@@ -49,7 +51,9 @@ struct FactFinding {
 }
 
 extension FactFinding {
-    /// The purchase of a transaction that is lost and cannot be restored; nil for all others.
+    /// The purchase of a lost transaction that cannot be restored.
+    ///
+    /// `nil` for any other finding.
     var incomplete: PurchaseScope? {
         guard table == "transactions", let originalTransactionID,
             fault == .rowMissingUntrusted || fault == .rowMissingAmbiguous
@@ -60,8 +64,9 @@ extension FactFinding {
 }
 
 extension FactFinding {
-    /// Names a row by its IDs; one of an account, which is not shown, by the raw record of one of
-    /// its contents.
+    /// Creates a finding that names a row by its IDs.
+    ///
+    /// An account is not shown: its row is named by the raw record of one of its contents.
     init<Fact: ReviewedFact>(
         _ table: ReviewedTable<Fact>, _ row: ReviewedRow<Fact>, _ fault: Fault, source: RecordPosition? = nil
     ) {
@@ -120,7 +125,7 @@ extension FactFinding {
 }
 
 extension FactFinding.Fault {
-    /// The word by which programs tell findings apart.
+    /// The name of the kind of finding, for programs.
     fileprivate var name: String {
         switch self {
         case .differs: "differs"
@@ -158,6 +163,6 @@ extension FactFinding.Fault {
 }
 
 extension RenewalSpan {
-    /// `grace until 12000`.
+    /// The span as text: `grace until 12000`.
     fileprivate var phrase: String { "\(kind.rawValue) until \(end.milliseconds)" }
 }

@@ -6,7 +6,7 @@ import Store
 extension FactReview {
     private typealias Question = (index: Int, column: String, asked: RecordedContents.Question)
 
-    /// Adds to the newest contents what older ones named, and what older receipts took back.
+    /// Adds to the newest facts the names from older contents and the revocations from older receipts.
     mutating func addOlder<Fact: OwnedFact>(to facts: inout [Int: Fact], _ rows: [ReviewedRow<Fact>]) async throws {
         let lacking = facts.filter { $0.value.members.lacksName }.keys.sorted()
         guard !lacking.isEmpty else { return }
@@ -35,7 +35,7 @@ extension FactReview {
         for (index, fault) in faults { findings.append(FactFinding(Fact.table, rows[index], fault)) }
     }
 
-    /// The older contents that may matter to some of the rows, and those that these name.
+    /// The older contents that may add something to the rows, and the contents that the rows name.
     private func olderContents<Fact: OwnedFact>(of indexes: [Int], _ rows: [ReviewedRow<Fact>]) async throws
         -> [Question]
     {
@@ -51,7 +51,7 @@ extension FactReview {
             for (column, revision) in rows[index].fact.olderRevisions {
                 let at = questions.firstIndex { $0.index == index && $0.asked.revision.isContent(of: revision) }
                 if let at {
-                    // It may have been signed again since.
+                    // The content may have been signed again later.
                     let asked = questions[at].asked.revision
                     questions[at].asked.revision = max(revision, asked)
                 } else {
@@ -64,7 +64,7 @@ extension FactReview {
 }
 
 extension OwnerNaming {
-    /// Whether an older revision may name what this one does not.
+    /// Whether the revision lacks an account token or `appTransactionId`, which an older revision may name.
     fileprivate var lacksName: Bool { appAccountToken == nil || appTransactionID == nil }
 }
 

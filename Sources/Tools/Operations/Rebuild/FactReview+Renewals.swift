@@ -4,10 +4,10 @@ import Records
 import Store
 
 extension FactReview {
-    /// Compares the rows of `renewals`, and of `ownership_renewals` beside them.
+    /// Compares the rows of `renewals` and the matching rows of `ownership_renewals`.
     ///
-    /// - Parameter newest: of each subscription and trust, the content that was first signed last.
-    /// - Returns: the keys of which some content is missing or cannot be read.
+    /// - Parameter newest: the content with the latest first signature of each subscription and trust.
+    /// - Returns: the keys with a content that is missing or cannot be read.
     mutating func review(
         _ stored: [RenewalFact], _ ownership: [RenewalFact], _ newest: [(RevisionTable.Content, PurchaseScope)]
     ) async throws -> Set<RenewalKey> {
@@ -40,7 +40,7 @@ extension FactReview {
 extension FactReview {
     /// Compares `renewal_spans` with all spans that contents state.
     ///
-    /// - Parameter uncertain: keys whose contents are not all there; their spans stay.
+    /// - Parameter uncertain: keys with missing or unreadable contents; their spans are kept.
     mutating func review(_ stored: [RenewalTable.Span], _ uncertain: Set<RenewalKey>) async throws {
         let asked = Array(scopes)
         var keys: [RenewalKey] = []

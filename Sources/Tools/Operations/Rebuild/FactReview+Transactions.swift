@@ -4,11 +4,11 @@ import Records
 import Store
 
 extension FactReview {
-    /// Compares the rows of `transactions`, and of `ownership_facts` beside them.
+    /// Compares the rows of `transactions` and the matching rows of `ownership_facts`.
     mutating func review(_ stored: [TransactionFact], _ ownership: [TransactionFact]) async throws {
         let known = Dictionary(ownership.map { ($0.ownershipKey, $0) }) { first, _ in first }
         let all = stored.map { ReviewedRow(fact: $0) } + (try await missingRows(stored, ownership))
-        // As many as payloads are read at once: one for each.
+        // Review as many rows at a time as payloads are read, because each row has one.
         var start = 0
         while start < all.count {
             let end = min(start + RecordedContents.payloadsMax, all.count)
@@ -21,7 +21,7 @@ extension FactReview {
         }
     }
 
-    /// Transactions that only `ownership_facts` knows.
+    /// The transactions that only `ownership_facts` contains.
     private func missingRows(_ stored: [TransactionFact], _ ownership: [TransactionFact]) async throws -> [ReviewedRow<
         TransactionFact
     >] {

@@ -4,18 +4,20 @@ import Postgres
 import Records
 import Store
 
-/// Compares facts with the contents that they were read from, and writes them as these say; in a
-/// transaction of the caller's, who holds the locks and may roll it back.
+/// Compares facts with the contents that they were read from, and writes the derived facts.
 ///
-/// It decides by the function of `verify-worker` (`SignedFacts`). `revisions` is not enough: its
-/// dates are those of first signatures, so the newest content is the one that a row names, unless
-/// another was first signed later; and a transaction's trust stands only in its row.
+/// The caller begins the transaction, holds the locks and may roll back.
+///
+/// Facts are derived by the function that `verify-worker` uses (`SignedFacts`). The table
+/// `revisions` is not enough, because its dates are those of first signatures. So the newest
+/// content is the one that a row names, unless another was first signed later. A transaction's
+/// trust is only stored in its row.
 struct FactReview {
     let connection: PostgresConnection
     let contents: RecordedContents
-    /// The purchases whose locks are held.
+    /// The purchases whose locks the caller holds.
     let scopes: Set<PurchaseScope>
-    /// Whether ownership facts have to be there too: not before a link-worker has run.
+    /// Whether ownership facts are required too; false until a `link-worker` has run.
     let isOfOwners: Bool
     var findings: [FactFinding] = []
 
@@ -26,8 +28,7 @@ struct FactReview {
         self.isOfOwners = isOfOwners
     }
 
-    /// - Throws: `ScopesMissing`, before anything is written about it, where a fact belongs to a
-    ///   purchase that is not among the given ones.
+    /// - Throws: `ScopesMissing` if a fact belongs to a purchase outside of `scopes`; that fact is not written.
     mutating func run() async throws -> [FactFinding] {
         let asked = Array(scopes)
         var pipeline = Pipeline()
@@ -46,18 +47,18 @@ struct FactReview {
     }
 }
 
-/// Facts belong to purchases that are not locked yet.
+/// An error for facts of purchases that are not locked yet.
 struct ScopesMissing: Error { let scopes: Set<PurchaseScope> }
 
-/// The walk over the rows of any table.
+/// The review of the rows of any table.
 extension FactReview {
-    /// The facts of the newest contents of some rows, by the index of the row.
+    /// Derives the facts of the newest contents of rows, by the index of the row.
     ///
-    /// A content that is missing or cannot be read is a finding, and has no fact here.
+    /// A content that is missing or cannot be read becomes a finding, without a fact in the result.
     mutating func derive<Fact: ReviewedFact>(_ rows: [ReviewedRow<Fact>]) async throws -> [Int: Fact] {
         var facts: [Int: Fact] = [:]
         var faults: [Int: FactFinding.Fault] = [:]
-        // A transaction that link-worker has seen and entitle-worker has not yet has no content.
+        // Transactions that only `link-worker` has processed so far have no content yet.
         let asked = rows.indices.filter { !rows[$0].isMissing || rows[$0].newest != nil }
         let questions = asked.map { rows[$0].fact.question(rows[$0].revision) }
         try await contents.read(questions) { at, reading in
@@ -78,7 +79,7 @@ extension FactReview {
         return facts
     }
 
-    /// Writes derived facts where rows differ from them.
+    /// Writes derived facts whose rows differ.
     mutating func write<Fact: ReviewedFact>(_ facts: [Int: Fact], _ rows: [ReviewedRow<Fact>]) async throws {
         let foreign = Set(facts.values.compactMap(\.purchase)).subtracting(scopes)
         guard foreign.isEmpty else { throw ScopesMissing(scopes: foreign) }
@@ -86,7 +87,7 @@ extension FactReview {
         try await write(indexes.compactMap { facts[$0] }, to: Fact.table) { rows[indexes[$0]] }
     }
 
-    /// - Parameter row: the row of the fact with this index; nil if it is missing.
+    /// - Parameter row: returns the row of the fact with this index, or `nil` if the row is missing.
     private mutating func write<Fact: ReviewedFact>(
         _ facts: [Fact], to table: ReviewedTable<Fact>, over row: (Int) -> ReviewedRow<Fact>?
     ) async throws {
@@ -100,7 +101,7 @@ extension FactReview {
         }
     }
 
-    /// Writes derived facts where rows differ from them, and the ownership facts beside them.
+    /// Writes derived facts whose rows differ, and the matching ownership facts.
     ///
     /// - Parameter known: the rows of the ownership table.
     mutating func write<Fact: OwnedFact>(
@@ -121,9 +122,9 @@ extension FactReview {
         }
     }
 
-    /// Leaves out account tokens that are the ID of a forgotten user.
+    /// Removes account tokens that are IDs of forgotten users.
     ///
-    /// Forgetting takes a token out of the facts and leaves what Apple signed as it is.
+    /// Forgetting a user removes the token from the facts, but not from Apple's signed contents.
     private func removeForgottenTokens<Fact: OwnedFact>(from facts: inout [Int: Fact], _ rows: [ReviewedRow<Fact>])
         async throws
     {
@@ -138,7 +139,7 @@ extension FactReview {
         for (index, token) in tokens where forgotten.contains(token) { facts[index]?.members.forgetToken() }
     }
 
-    /// Adds to each row the content that was first signed last.
+    /// Adds to each row the content with the latest first signature.
     func addNewest<Fact: ReviewedFact>(to rows: inout [ReviewedRow<Fact>]) async throws {
         for content in try await connection.run(RevisionTable.newest, rows.map(\.fact.subject)) {
             rows[content.index].newest = content

@@ -4,7 +4,7 @@ import JSON
 import LinkStage
 import Store
 
-/// The differences of some purchases: between facts and what was signed, and between rows and facts.
+/// The differences of purchases: between facts and signed contents, and between rows and facts.
 struct RebuildDifferences {
     var facts: [FactFinding] = []
     var owners: [OwnerDifference] = []
@@ -12,7 +12,7 @@ struct RebuildDifferences {
     /// Differences that are not replaced, because a transaction of the purchase is lost.
     var kept: [RowDifference] = []
     var keptOwners: [OwnerDifference] = []
-    /// Purchases of which PostgreSQL does not take what they should be.
+    /// Purchases whose correct state PostgreSQL refuses.
     var refused: [RefusedPurchase] = []
 
     var count: Int { facts.count + owners.count + rows.count + keptCount }
@@ -22,7 +22,7 @@ struct RebuildDifferences {
     /// Number of differences that `--replace` cannot correct.
     var lastingCount: Int { facts.count { !$0.isReplaceable } + keptCount }
 
-    /// The purchases of transactions that are lost and cannot be restored here.
+    /// The purchases of lost transactions that cannot be restored here.
     var incomplete: Set<PurchaseScope> { Set(facts.compactMap(\.incomplete)) }
 
     var lines: [String] {
@@ -38,7 +38,7 @@ struct RebuildDifferences {
     }
 }
 
-/// A purchase that could not be compared, and why; the others are.
+/// A purchase that could not be compared, and the reason; the other purchases are compared.
 struct RefusedPurchase {
     let purchase: PurchaseKey
     let detail: String

@@ -8,12 +8,12 @@ import LinkStage
 /// The summary of a rebuild.
 struct RebuildReport {
     let isReplacing: Bool
-    /// Whether owners were compared too; false until a link-worker has stored its rules.
+    /// Whether owners were compared too; false until a `link-worker` has stored its rules.
     let comparesOwners: Bool
     /// Number of purchases, including those that the database refused.
     var purchaseCount = 0
     var differenceCount = 0
-    /// The differences that `--replace` cannot put right.
+    /// Number of differences that `--replace` cannot correct.
     var lastingCount = 0
     var refusedCount = 0
 
@@ -85,7 +85,7 @@ extension RefusedPurchase {
 }
 
 extension PurchaseKey {
-    /// The members that every line about a purchase begins with.
+    /// The members with which every line about a purchase begins.
     fileprivate func json(_ kind: String, _ userID: Identifier?) -> JSONContent {
         [
             "kind": kind, "environment": environment.rawValue, "bundle_id": bundleID,

@@ -7,15 +7,15 @@ import Postgres
 
 /// A comparison of all purchases in the order of their IDs, and of the contents and facts without a purchase.
 ///
-/// The owner and rows of a purchase with a lost transaction that cannot be restored here are
-/// compared and not replaced: the remaining facts would take away access that was paid for.
+/// If a purchase has a lost transaction that cannot be restored here, its owner and rows are
+/// compared but not replaced: the remaining facts would remove access that was paid for.
 struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool
     private let reprojector: Reprojector
     /// The review of the owners.
     ///
-    /// `nil` until a link-worker has stored its rules.
+    /// `nil` until a `link-worker` has stored its rules.
     private let review: OwnerReview?
     private let size: TransactionSize
     private let purchasesMax: Int
@@ -23,10 +23,11 @@ struct Rebuilding {
     /// Maximum comparisons of a difference; a projection under way may still remove it.
     private static let looksMax = 5
     private static let pause = Duration.seconds(1)
-    /// Maximum attempts at purchases whose facts appear in others' rows; each attempt adds these others.
+    /// Maximum attempts at purchases whose facts appear in rows of other purchases; each attempt
+    /// adds these purchases.
     private static let attemptsMax = 5
 
-    /// - Parameter purchasesMax: how many are locked at once.
+    /// - Parameter purchasesMax: maximum purchases that are locked at once.
     init(client: PostgresClient, isReplacing: Bool, purchasesMax: Int = 200) async throws {
         self.client = client
         self.isReplacing = isReplacing
@@ -47,7 +48,7 @@ struct Rebuilding {
         { return nil }
     }
 
-    /// - Parameter found: gets each part's differences, and how many purchases were compared.
+    /// - Parameter found: receives the differences of each part, and the number of compared purchases.
     func run(_ found: (RebuildDifferences, Int) -> Void) async throws -> RebuildReport {
         var report = RebuildReport(isReplacing: isReplacing, comparesOwners: review != nil)
         var incomplete: Set<PurchaseScope> = []
@@ -78,8 +79,7 @@ struct Rebuilding {
         return report
     }
 
-    /// Compares purchases, and lists separately those that PostgreSQL refuses: their correct state
-    /// is unknown.
+    /// Compares purchases, and lists the purchases that PostgreSQL refuses separately.
     private func differences(of purchases: [PurchaseKey], _ incomplete: Set<PurchaseScope>) async throws
         -> RebuildDifferences
     {
@@ -98,7 +98,7 @@ struct Rebuilding {
         return all
     }
 
-    /// The differences that remain after the workers have had time; replaced if requested.
+    /// The differences that remain after the workers have had time to write; replaced if requested.
     private func lastingDifferences(of purchases: [PurchaseKey], _ incomplete: Set<PurchaseScope>) async throws
         -> RebuildDifferences
     {
@@ -122,13 +122,12 @@ struct Rebuilding {
         return lasting
     }
 
-    /// The error that rolls back a transaction that must leave nothing behind.
+    /// An error that rolls back a transaction which must not write anything.
     private struct Undone: Error { let differences: RebuildDifferences }
 
     /// Compares or replaces purchases, once more if the connection was lost.
     ///
-    /// The server ends the transaction of a process that stands still, as this one does while it is
-    /// suspended, and nothing of the transaction is left.
+    /// The server rolls back the transaction of an idle process, such as this one while it is suspended.
     ///
     /// - Parameter kept: purchases whose owners and rows are not written.
     private func rebuild(_ purchases: [PurchaseKey], isReplacing: Bool, keeping kept: Set<PurchaseScope> = [])
@@ -139,7 +138,7 @@ struct Rebuilding {
         { return try await rebuildOnce(purchases, isReplacing, kept) }
     }
 
-    /// Includes further purchases whose facts appear in rows of the given ones.
+    /// Rebuilds once, including further purchases whose facts appear in rows of the given purchases.
     private func rebuildOnce(_ purchases: [PurchaseKey], _ isReplacing: Bool, _ kept: Set<PurchaseScope>) async throws
         -> RebuildDifferences
     {
@@ -155,8 +154,8 @@ struct Rebuilding {
         }
     }
 
-    /// Facts, owners and rows in one transaction: what a purchase grants follows from what was
-    /// signed, and from whose it should be.
+    /// Compares or replaces facts, owners and rows in one transaction, because rows depend on the
+    /// corrected facts and owners.
     private func rebuildTogether(_ purchases: [PurchaseKey], _ isReplacing: Bool, _ kept: Set<PurchaseScope>)
         async throws -> RebuildDifferences
     {

@@ -4,20 +4,20 @@ import JSON
 import Postgres
 import Store
 
-/// Makes facts of contents of the table `revisions` again.
+/// Derives facts from contents of the table `revisions` again.
 ///
-/// Holds a bounded number of payloads at once, however many contents a purchase has.
+/// A bounded number of payloads is in memory at once, however many contents a purchase has.
 struct RecordedContents {
     let connection: PostgresConnection
 
-    /// Maximum payloads read at once; each is as large as a body at most.
+    /// Maximum payloads read at once; each is at most as large as a body.
     static let payloadsMax = 100
 
-    /// A content that is asked for.
+    /// A requested content.
     struct Question {
         let subject: RevisionTable.Subject
         let trust: Trust
-        /// The content, with the date that the fact is to have.
+        /// The revision of the content, with the date for the fact.
         var revision: Revision
 
         fileprivate var name: RevisionTable.Name {
@@ -28,12 +28,12 @@ struct RecordedContents {
 
     enum Reading {
         case missing
-        /// The payload is not what its hash was made of.
+        /// The payload does not match its hash.
         case unreadable
         case facts(SignedFacts)
     }
 
-    /// Reads contents, `payloadsMax` at a time, and hands each to the body with its index.
+    /// Reads contents, `payloadsMax` at a time, and passes each with its index to `body`.
     func read(_ questions: [Question], _ body: (Int, Reading) -> Void) async throws {
         var start = 0
         while start < questions.count {
@@ -71,7 +71,7 @@ struct RecordedContents {
 }
 
 extension SignedFacts {
-    /// Whether the one payload that it was read from has the content of a revision.
+    /// Whether the facts were read from the content of a revision.
     fileprivate func isContent(_ revision: Revision) -> Bool {
         let read = transaction?.revision ?? renewal?.revision ?? appTransaction?.revision
         return read?.contentHash == revision.contentHash

@@ -7,37 +7,39 @@ import Store
 /// A fact whose row a rebuild derives again from the contents in `revisions`.
 protocol ReviewedFact: Sendable {
     static var table: ReviewedTable<Self> { get }
-    /// The fact of a content that was read again; nil if it is a content of another kind.
+    /// The key path of the fact in derived facts; its value is `nil` for a content of another kind.
     static var signed: KeyPath<SignedFacts, Self?> { get }
 
-    /// The ID under which its contents stand.
+    /// The ID whose contents the fact is derived from.
     var subject: RevisionTable.Subject { get }
-    /// The purchase that it belongs to; nil for an app transaction.
+    /// The purchase of the fact.
+    ///
+    /// `nil` for an app transaction.
     var purchase: PurchaseScope? { get }
     var trust: Trust { get }
     var revision: Revision { get set }
 }
 
 extension ReviewedFact {
-    /// Asks for a content of the same ID and trust.
+    /// Returns the question for a content of the same ID and trust.
     func question(_ revision: Revision) -> RecordedContents.Question {
         RecordedContents.Question(subject: subject, trust: trust, revision: revision)
     }
 }
 
-/// A fact that also stands in a table of link-worker's.
+/// A fact that is also stored in a table of `link-worker`.
 protocol OwnedFact: ReviewedFact {
     associatedtype Members: OwnerNaming
 
     static var ownershipTable: ReviewedTable<Self> { get }
 
     var members: Members { get set }
-    /// The columns that name older contents, and the revisions of these.
+    /// The columns that name older contents, with the revisions of these contents.
     var olderRevisions: [(column: String, revision: Revision)] { get }
 
     func joined(with other: Self) -> Self
 
-    /// The row that the ownership table should hold, where it holds a known one.
+    /// Returns the correct row of the ownership table, given its known row.
     func ownershipFact(_ known: Self) -> Self
 }
 
@@ -56,8 +58,10 @@ extension OwnedFact {
         ].compactMap { column, revision in revision.map { (column, $0) } }
     }
 
-    /// The newer of both: link-worker's rows are never behind, so a row of a content that
-    /// entitle-worker has not seen is left as it is, and so is a name from one.
+    /// Returns the newer of both facts.
+    ///
+    /// Rows of `link-worker` are never older, so a row or name from a content that `entitle-worker`
+    /// has not processed is kept.
     fileprivate func newest(_ known: Self) -> Self {
         guard known.revision.contentHash == revision.contentHash || known.revision < revision else {
             var unseen = known
@@ -67,7 +71,7 @@ extension OwnedFact {
         var expected = self
         expected.revision = max(known.revision, revision)
         var named = known.members
-        // The newest content was read: only an older one may name more.
+        // The newest content was read, so only an older content may add names.
         if named.olderNaming.token == nil { named.appAccountToken = nil }
         if named.olderNaming.appTransaction == nil { named.appTransactionID = nil }
         expected.members.keepNames(of: named)
@@ -78,27 +82,29 @@ extension OwnedFact {
 struct OwnershipKey: Hashable {
     let purchase: PurchaseScope?
     let subject: RevisionTable.Subject
-    /// Part of the key of a renewal info alone.
+    /// The trust; part of the key only for renewal info.
     let trust: Trust?
 }
 
-/// A table of facts, and the statement that overwrites those of its rows that differ.
+/// A table of facts, and the statement that overwrites its differing rows.
 struct ReviewedTable<Fact: Sendable>: Sendable {
     let name: String
     let replace: Statement<[Fact], ReplacedRow>
 }
 
-/// A fact as its row has it; or if that is missing, as much of it as is known from other tables.
+/// A fact from its row or, if the row is missing, the part of the fact that other tables contain.
 struct ReviewedRow<Fact: ReviewedFact> {
     let fact: Fact
     var isMissing = false
-    /// The content that was first signed last; nil without one.
+    /// The content with the latest first signature.
+    ///
+    /// `nil` without a content.
     var newest: RevisionTable.Content?
 
-    /// The revision that counts.
+    /// The revision from which the fact is derived.
     var revision: Revision {
         guard let newest else { return fact.revision }
-        // The only content there is; what else is known of is on its way.
+        // Use the only stored content; a content that other tables name is still in the pipeline.
         if isMissing, newest.count == 1, newest.revision.contentHash != fact.revision.contentHash {
             return newest.revision
         }
@@ -181,7 +187,7 @@ extension AppTransactionFact: ReviewedFact {
 }
 
 extension PurchaseScope {
-    /// The subject of its renewal infos, under any trust.
+    /// The subject of the purchase's renewal infos, with any trust.
     var renewals: RevisionTable.Subject {
         RevisionTable.Subject(
             kind: .renewal, environment: environment, bundleID: "", id: originalTransactionID, track: .jws)

@@ -4,14 +4,13 @@ import Postgres
 import Records
 import Store
 
-/// Looks through all of `revisions` for contents of which there is no fact, nor anything else that
-/// tells to which purchase they belong.
+/// Searches `revisions` for contents without a fact and without any other row that names their purchase.
 struct UnclaimedContents {
     let client: PostgresClient
 
     private static let pageMax = 2_000
 
-    /// - Parameter found: gets what each page has.
+    /// - Parameter found: receives the findings of each page.
     func read(_ found: ([FactFinding]) -> Void) async throws {
         var last = RevisionTable.Name.start
         while true {

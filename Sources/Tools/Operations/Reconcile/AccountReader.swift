@@ -4,14 +4,14 @@ package import Settings
 import Topology
 import Worker
 
-/// Reads from Kafka how far each stage has come and what it has counted.
+/// Reads each stage's progress and counts from Kafka.
 package struct AccountReader: Sendable {
     private static let deadline = Duration.seconds(30)
 
     private let admin: KafkaAdmin
     private let settings: SettingsValues
 
-    /// - Parameter settings: of `WorkerSettings`, the names of topics and groups among them.
+    /// - Parameter settings: the settings of `WorkerSettings`, including the names of topics and groups.
     package init(_ admin: KafkaAdmin, _ settings: SettingsValues) {
         self.admin = admin
         self.settings = settings
@@ -20,10 +20,10 @@ package struct AccountReader: Sendable {
     /// The stages that have an account.
     static let stages = Topology.stages + [.deadLetterIndex]
 
-    /// The accounts of all stages, and of what they wrote.
+    /// Reads the accounts of all stages and of their output topics.
     ///
-    /// Commits are read before the topics' ends, so that all outputs counted in them lie in the
-    /// topics, however busy the workers are.
+    /// Commits are read before the ends of topics, so that the topics contain all outputs counted
+    /// in them, even while workers run.
     package func read() async throws -> Reconciliation {
         let topics = try await partitions()
         let cluster = try await admin.clusterID(deadline: Self.deadline)
@@ -38,7 +38,7 @@ package struct AccountReader: Sendable {
         return Reconciliation(stages: stages, flows: flows(stages, topics, marks))
     }
 
-    /// A stage's commits, and the cluster that they are read from.
+    /// Reads the commits of a stage, and the ID of their cluster.
     func commits(of stage: StageDescription) async throws -> (
         cluster: String, commits: [TopicPartition: CommittedOffset]
     ) {
@@ -52,7 +52,7 @@ package struct AccountReader: Sendable {
         CommittedOffset]
     { try await admin.committedOffsets(group: settings.group(stage), partitions, deadline: Self.deadline) }
 
-    /// The partitions of every topic, by its name without the prefix.
+    /// Reads the partitions of every topic, by the topic's name without the prefix.
     private func partitions() async throws -> [String: [TopicPartition]] {
         let metadata = try await admin.metadata(deadline: Self.deadline)
         var partitions: [String: [TopicPartition]] = [:]

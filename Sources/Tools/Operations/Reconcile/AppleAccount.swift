@@ -6,7 +6,7 @@ import Postgres
 package import Settings
 package import Store
 
-/// Apple's count of the notifications it has sent against ours.
+/// A comparison of the notifications that Apple has sent with the stored ones.
 package struct AppleAccount: Sendable {
     let since: Timestamp
     let now: Timestamp
@@ -31,10 +31,12 @@ package struct AppleAccount: Sendable {
     var missingCount: Int64 { counts.reduce(0) { $0 + $1.missing } }
     private var onItsWayCount: Int64 { counts.reduce(0) { $0 + $1.onItsWay } }
 
-    /// A list that is read every day is older at times, as a run takes its time.
+    /// Maximum age of a list in milliseconds; longer than the daily interval, because a run takes time.
     private static let ageMax: Int64 = 36 * 3_600_000
 
-    /// The part of the time that an app's list was not read over; nil if it was read over all.
+    /// The part of the time for which an app's list was not read.
+    ///
+    /// `nil` if the list was read completely.
     private func gap(_ job: RecoveryWindowTable.State) -> String? {
         guard let from = job.completedFrom, let until = job.completedUntil else { return "not read to its end yet" }
         if from > since { return "nothing is known of the time before" }
@@ -45,8 +47,7 @@ package struct AppleAccount: Sendable {
         return age > Self.ageMax ? "nothing is known of the time after" : nil
     }
 
-    /// Whether everything that Apple lists is accounted for, up to a day ago: what is on its way
-    /// is not.
+    /// Whether every notification that Apple lists, up to a day ago, is held, ignored or a dead letter.
     package var isBalanced: Bool {
         !jobs.isEmpty && jobs.allSatisfy { gap($0) == nil } && missingCount + onItsWayCount == 0
     }

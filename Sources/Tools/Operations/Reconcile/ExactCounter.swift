@@ -3,14 +3,14 @@ import Kafka
 import Records
 import Settings
 
-/// Reads what the stages wrote, and counts each output once.
+/// Reads the outputs of the stages, and counts each once.
 struct ExactCounter {
-    /// A topic, how many of its offsets were read, and of how many.
+    /// The callback for progress: a topic, its number of read offsets, and their total.
     typealias Progress = (_ topic: String, _ done: Int64, _ total: Int64) -> Void
 
     let reader: TopicReader
 
-    /// An output, by its writer and the input that it was made of.
+    /// An output, identified by its writer and its input.
     private struct Output {
         let stage: StageDescription
         let input: InputPosition
@@ -20,9 +20,9 @@ struct ExactCounter {
         let writtenAt: Int64?
     }
 
-    /// The exact counts of a topic, by each of its writers.
+    /// Counts a topic exactly, for each of its writers.
     ///
-    /// - Parameter output: reads a record; nil for those that answer none.
+    /// - Parameter output: reads the output in a record; `nil` for a record without an input.
     private func count(
         _ topic: String, by stages: [StageAccount], _ progress: Progress, counted: (StageTally) -> Int64,
         output: (ConsumerRecord) throws -> Output?
@@ -61,11 +61,11 @@ struct ExactCounter {
         }
     }
 
-    /// The first records of the partitions that hold bodies.
+    /// Reads the first records of the partitions that contain bodies.
     ///
-    /// An output of an earlier record, at an offset that the partition still holds, was made of a
-    /// former topic of that name. Nothing is compared where producers set the timestamps, as these
-    /// are in no order.
+    /// If an output's input was written before the first record, although the partition still holds
+    /// its offset, the input was in a former topic of that name. Nothing is compared if producers
+    /// set the timestamps, because these are not ordered.
     private func beginnings(of stages: [StageAccount]) async throws -> [StageDescription: [Int32: ConsumerRecord]] {
         var beginnings: [StageDescription: [Int32: ConsumerRecord]] = [:]
         for stage in stages where !stage.stage.readsObservations {
@@ -83,9 +83,9 @@ struct ExactCounter {
 }
 
 extension ExactCounter {
-    /// The same reconciliation with every topic counted exactly.
+    /// Returns the reconciliation with every topic counted exactly.
     ///
-    /// - Parameter progress: called with how much of a topic was read.
+    /// - Parameter progress: called with the number of read offsets of a topic.
     func count(_ quick: Reconciliation, progress: Progress) async throws -> Reconciliation {
         var flows: [Flow] = []
         for flow in quick.flows {
@@ -106,11 +106,11 @@ extension ExactCounter {
         return exact
     }
 
-    /// The output that a record holds.
+    /// Returns the output in a record.
     ///
     /// `nil` for an observation without an input record, and for a record that no stage has written.
     ///
-    /// - Throws: `CommandError` for what a later version has written, which cannot be counted.
+    /// - Throws: `CommandError` for a record of a later program version, which cannot be counted.
     private static func observed(_ record: ConsumerRecord, by stage: StageDescription) throws(CommandError) -> Output? {
         do {
             let observation = try Observation(record)
@@ -126,7 +126,7 @@ extension ExactCounter {
         }
     }
 
-    /// A dead letter, by the stage that refused its record.
+    /// Returns the output in a dead letter, for the stage that refused its record.
     private static func deadLettered(_ record: ConsumerRecord, _ stages: [StageAccount]) -> Output? {
         func text(_ name: String) -> String? {
             record.headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
@@ -148,18 +148,18 @@ extension PartitionAccount {
     /// The offsets that the tally counts.
     fileprivate var settledRange: Range<Int64> {
         guard case .counted(let committed, let tally, _) = standing else { return 0..<0 }
-        // A commit beyond the end of the partition settles no more than what is there.
+        // A commit beyond the partition's end settles only the existing records.
         let end = min(committed, held.upperBound)
         return min(tally.began, end)..<end
     }
 }
 
-/// Distinct positions of one input partition, a bit for each.
+/// A set of positions in one input partition, with one bit for each.
 ///
-/// First outputs have a bitmap over the offsets. Further outputs, of bodies and receipts with many
-/// items, have a word for each 64 offsets and index that occur.
+/// First outputs use a bitmap over the offsets. Further outputs, of bodies and receipts with many
+/// items, use a word for each occurring index and group of 64 offsets.
 struct PositionSet {
-    /// Bound on the words of further outputs; some 700 MB.
+    /// Maximum words of further outputs; they take about 700 MB.
     static let furtherWordsMax = 1 << 24
 
     private struct Word: Hashable {
@@ -173,7 +173,7 @@ struct PositionSet {
     private var further: [Word: UInt64] = [:]
     private(set) var count: Int64 = 0
 
-    /// - Parameter range: of the offsets that count.
+    /// - Parameter range: the offsets that count.
     init(_ range: Range<Int64>, furtherWordsMax: Int = PositionSet.furtherWordsMax) {
         self.range = range
         self.furtherWordsMax = furtherWordsMax
@@ -181,9 +181,9 @@ struct PositionSet {
 
     func contains(offset: Int64) -> Bool { range.contains(offset) }
 
-    /// Adds a position of the range; false if it is known.
+    /// Adds a position in the range; returns false if the set contains it already.
     ///
-    /// - Throws: `CommandError` if that takes more memory than it may.
+    /// - Throws: `CommandError` if the set would need too much memory.
     mutating func insert(offset: Int64, index: Int) throws(CommandError) -> Bool {
         let place = Int(offset - range.lowerBound)
         let (word, bit) = (place / 64, UInt64(1) << UInt64(place % 64))

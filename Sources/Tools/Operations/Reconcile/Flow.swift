@@ -3,25 +3,26 @@ package import Records
 
 /// The records that stages count as written to a topic, compared with the topic itself.
 ///
-/// The topic may hold more: a stage that is killed between an acknowledgement and its commit writes
-/// again, and link observations answer no record. Fewer would be a loss. Losses that are hidden by
-/// as many repetitions are found by the exact count alone.
+/// The topic may contain more records: a stage that is killed between an acknowledgement and its
+/// commit writes again, and link observations have no input record. Fewer records mean a loss. Only
+/// the exact count finds losses that are hidden by as many repetitions.
 package struct Flow: Hashable, Sendable {
     package let writers: [StageDescription]
     package let topic: String
-    /// The count of the writers' tallies.
+    /// Number of records by the writers' tallies.
     package let counted: Int64
-    /// All records that were ever written to the topic, by its offsets.
+    /// Number of records that were ever written to the topic, by its offsets.
     package let given: Int64
-    /// The records that retention has left in it.
+    /// Number of records that retention has left in the topic.
     package let held: Int64
-    /// Whether the tallies began with the writers' input, so that nothing was given before them.
+    /// Whether the tallies began with the writers' input, so that no earlier record was written.
     package let isCountedFromStart: Bool
-    /// Each writer's outputs counted once, by the input they were made of; empty if that was not
-    /// asked for.
+    /// The exact count of each writer's outputs; empty unless requested.
     package var exact: [ExactCount] = []
 
-    /// Records that no tally accounts for; nil if they may be older than the tallies.
+    /// Number of records that no tally counts.
+    ///
+    /// `nil` if such records may be older than the tallies.
     package var beyond: Int64? { isCountedFromStart ? max(0, given - counted) : nil }
 
     package var problems: [String] { [problem].compactMap { $0 } + exact.flatMap { $0.problems(topic) } }
@@ -34,16 +35,16 @@ package struct Flow: Hashable, Sendable {
     }
 }
 
-/// The outputs of one stage in a topic, each counted once by the position of its input.
+/// The exact count of one stage's outputs in a topic: each is counted once, by its input's position.
 ///
-/// Repetitions after a crash have the position of the first writing, so that they hide no loss.
+/// Repetitions after a crash have the same position as the first output, so they hide no loss.
 package struct ExactCount: Hashable, Sendable {
     /// A partition of the stage's input.
     package struct Partition: Hashable, Sendable {
         package let partition: Int32
-        /// The number of written records by the tally.
+        /// Number of written records by the tally.
         package let counted: Int64
-        /// The distinct outputs of settled records that the topic holds.
+        /// Number of distinct outputs of settled records in the topic.
         package let found: Int64
     }
 
@@ -51,24 +52,24 @@ package struct ExactCount: Hashable, Sendable {
     /// The topic that the writer reads.
     package let input: String
     package let partitions: [Partition]
-    /// Records that were written more than once.
+    /// Number of repeated records.
     package let repeated: Int64
-    /// Outputs of records of a former topic of the same name, which has had the same offsets.
+    /// Number of outputs of a former topic with the same name and offsets.
     package let former: Int64
-    /// Records that retention has removed from the topic: with any, nothing is proved.
+    /// Number of records that retention has removed from the topic; if not 0, the count proves nothing.
     package let removed: Int64
 
     package var found: Int64 { partitions.reduce(0) { $0 + $1.found } }
 
-    /// Outputs that the tallies do not count.
+    /// Number of outputs that the tallies do not count.
     ///
-    /// A worker that was stopped between writing and commit wrote them, and the record ended
-    /// otherwise when it was read again: in `dedupe` as a duplicate of what it had brought itself.
-    /// Tallies do not say which records these are, so in the same partition each may stand in for
-    /// a lost one, which is then neither here nor among the problems.
+    /// A worker that was stopped between writing and commit wrote them, and the record had another
+    /// disposition when it was read again: in `dedupe` it is then a duplicate of itself. Tallies do
+    /// not identify these records, so in the same partition each may hide a lost record, which is
+    /// then neither counted here nor reported as a problem.
     package var beyond: Int64 { partitions.reduce(0) { $0 + max(0, $1.found - $1.counted) } }
 
-    /// Partitions of which fewer outputs are there than were counted.
+    /// Describes partitions with fewer outputs than counted.
     package func problems(_ topic: String) -> [String] {
         guard removed == 0 else { return [] }
         return partitions.filter { $0.found < $0.counted }.map { partition in
@@ -78,7 +79,7 @@ package struct ExactCount: Hashable, Sendable {
         }
     }
 
-    /// The count as a line for people.
+    /// Returns the count as a line of text.
     func line(_ topic: String) -> String {
         guard removed == 0 else {
             return "\(topic): retention has removed \(Quantity.counted(removed, "record")), so the "

@@ -18,7 +18,8 @@ extension StageAccount: JSONRepresentable {
 }
 
 extension PartitionAccount {
-    /// The dispositions are null without a tally, because nothing is known of the records then.
+    /// Returns the JSON of a stage; the dispositions are null without a tally, because nothing is
+    /// known of the records.
     fileprivate func json(of stage: StageDescription) -> JSONContent {
         [
             "partition": partition, "low": held.lowerBound, "end": held.upperBound, "committed": committed,
@@ -51,6 +52,6 @@ extension ExactCount: JSONRepresentable {
 }
 
 extension StageDescription {
-    /// Counts by the dispositions' names, in their order.
+    /// Returns the counts by the dispositions' names, in order.
     func json(_ counts: [Disposition: Int64]) -> JSONContent { .object(sorted(counts).map { ($0.name, .int($1)) }) }
 }

@@ -1,16 +1,16 @@
 package import Commands
 package import Records
 
-/// Whether every record is accounted for, stage by stage and from topic to topic.
+/// A check that every record is accounted for, in each stage and each topic.
 package struct Reconciliation: Hashable, Sendable {
     package let stages: [StageAccount]
     package let flows: [Flow]
-    /// Number of offsets without a record that an operator has investigated; more are a problem.
+    /// Number of offsets without a record that an operator has investigated; a higher count is a problem.
     package var skippedMax: Int64 = 0
 
     package var problems: [String] { stages.flatMap(\.problems) + flows.flatMap(\.problems) + skippedProblems }
 
-    /// Offsets of all stages that were passed over: each may have been a purchase.
+    /// The problem of offsets that stages skipped; each may have been a purchase.
     private var skippedProblems: [String] {
         let total = stages.reduce(Int64(0)) { $0 &+ ($1.counts[.skipped] ?? 0) }
         return total <= skippedMax ? [] : withoutRecords
@@ -18,15 +18,14 @@ package struct Reconciliation: Hashable, Sendable {
 
     package var isBalanced: Bool { problems.isEmpty }
 
-    /// Whether nothing is left to do for any stage on the way of a record.
+    /// Whether no record waits for any stage on a record's path.
     package var isSettled: Bool { stages.allSatisfy { !$0.stage.refusesRecords || $0.isSettled } }
 
     package subscript(stage: StageDescription) -> StageAccount? { stages.first { $0.stage == stage } }
 }
 
 extension Reconciliation: Report {
-    /// The report for people: each stage in a line, its partitions that ever held a record below
-    /// it, then the topics.
+    /// The report as text: a line for each stage with its used partitions below, then the topics.
     ///
     /// The report is one line if nothing was ever published.
     package var parts: [TextPart] {
@@ -69,7 +68,7 @@ extension Reconciliation: Report {
         return ["", "  partition \(partition.partition)", settled, sum, "\(partition.lag)"]
     }
 
-    /// `1,872 forwarded + 3 ignored`, the dispositions in their order.
+    /// Returns `1,872 forwarded + 3 ignored`, with the dispositions in order.
     static func sum(_ counts: [Disposition: Int64], of stage: StageDescription) -> String {
         let terms = stage.sorted(counts).map { disposition, count in "\(Quantity.grouped(count)) \(disposition.phrase)"
         }
@@ -108,7 +107,7 @@ extension Reconciliation: Report {
         return ([settled] + withoutRecords + stages.flatMap(\.statements)).map { .line($0) }
     }
 
-    /// Stages that passed over offsets, which matters to whether anything is lost.
+    /// Remarks about stages that skipped offsets without records, which may be losses.
     private var withoutRecords: [String] {
         stages.compactMap { stage in
             guard let count = stage.counts[.skipped] else { return nil }

@@ -5,16 +5,16 @@ package import Records
 package struct StageAccount: Hashable, Sendable {
     package let stage: StageDescription
     package let group: String
-    /// The topic it reads.
+    /// The topic that the stage reads.
     package let topic: String
     package let partitions: [PartitionAccount]
 
     package var lag: Int64 { partitions.reduce(0) { $0 + $1.lag } }
 
-    /// The records that the topic holds or has held, by its offsets.
+    /// Number of records that the topic has or had, by its offsets.
     package var end: Int64 { partitions.reduce(0) { $0 + $1.held.upperBound } }
 
-    /// The records settled since the tallies began.
+    /// Number of records settled since the tallies began.
     package var settled: Int64 {
         partitions.reduce(0) { $0 + ($1.committed ?? 0) - ($1.tally?.began ?? $1.committed ?? 0) }
     }
@@ -25,10 +25,10 @@ package struct StageAccount: Hashable, Sendable {
         }
     }
 
-    /// The records written to the next topic since the tallies began.
+    /// Number of records written to the next topic since the tallies began.
     package var forwarded: Int64 { partitions.reduce(0) { $0 + ($1.tally?.forwarded ?? 0) } }
 
-    /// Whether the tallies hold everything that the stage has ever done.
+    /// Whether the tallies count every record that the stage has ever processed.
     package var isCountedFromStart: Bool {
         partitions.allSatisfy { partition in
             switch partition.standing {
@@ -41,12 +41,12 @@ package struct StageAccount: Hashable, Sendable {
 
     package var isSettled: Bool { lag == 0 }
 
-    /// The reasons for which the account does not balance; empty if it does.
+    /// The reasons why the account does not balance; empty if it does.
     package var problems: [String] {
         partitions.flatMap { partition in partition.problems.map { "\(place(partition)): \($0)" } }
     }
 
-    /// The statements about offsets that no tally counts, in words.
+    /// The operators' statements about offsets that no tally counts, as text.
     package var statements: [String] {
         partitions.compactMap { partition in
             guard let statement = partition.statement, let began = partition.tally?.began else { return nil }
@@ -58,7 +58,7 @@ package struct StageAccount: Hashable, Sendable {
     private func place(_ partition: PartitionAccount) -> String { "\(stage.name): \(topic)[\(partition.partition)]" }
 }
 
-/// The dispositions of one partition of a stage's input, from its last commit.
+/// The dispositions of one partition of a stage's input, read from the last commit.
 package struct PartitionAccount: Hashable, Sendable {
     /// The progress of the stage's group.
     package enum Standing: Hashable, Sendable {
@@ -69,7 +69,7 @@ package struct PartitionAccount: Hashable, Sendable {
     }
 
     package let partition: Int32
-    /// The offsets that the partition holds, the end being what the next record will get.
+    /// The offsets that the partition holds; the end is the offset of the next record.
     package let held: Range<Int64>
     package let standing: Standing
 
@@ -85,29 +85,32 @@ package struct PartitionAccount: Hashable, Sendable {
         return tally
     }
 
-    /// A person's statement about the offsets before the tally; nil without one.
+    /// An operator's statement about the offsets before the tally.
+    ///
+    /// `nil` without a statement.
     package var statement: AccountStatement? {
         guard case .counted(_, _, let statement) = standing else { return nil }
         return statement
     }
 
-    /// Whether there is nothing to tell: no record was ever written, and nothing is committed.
+    /// Whether no record was ever written and no offset is committed.
     var isUntouched: Bool { held.upperBound == 0 && committed == nil }
 
-    /// The first offset that waits for the stage, or will.
+    /// The first offset that waits for the stage, or the next one that will.
     package var next: Int64 { max(committed ?? 0, held.lowerBound) }
 
     /// Number of records that wait for the stage.
     package var lag: Int64 { max(0, held.upperBound - next) }
 
-    /// Offsets settled since the tally began that no disposition accounts for; 0 when all is well,
-    /// negative when more was counted than settled.
+    /// Number of offsets settled since the tally began that no disposition counts.
+    ///
+    /// The number is 0 if the account balances, and negative if more records were counted than settled.
     package var unaccounted: Int64? {
         guard case .counted(let committed, let tally, _) = standing else { return nil }
         return committed - tally.began - tally.total
     }
 
-    /// The reasons for which the partition's account does not balance; empty if it does.
+    /// The reasons why the partition's account does not balance; empty if it does.
     ///
     /// An account that does not begin with the first offset states nothing about the offsets before
     /// it, even after retention has removed them.

@@ -7,20 +7,20 @@ import Records
 import Settings
 import Store
 
-/// Compares the versions that the feed's topics hold with those that the database gives out.
+/// Compares the published versions in the feed's topics with the versions in the database.
 struct FeedVersions {
     private static let usersPerTransaction = 500
-    /// Maximum changes that wait for entitle-worker.
+    /// Maximum changes that wait for `entitle-worker`.
     private static let backlogMax: Int64 = 50_000
     private static let backlogPause = Duration.milliseconds(200)
 
     let settings: SettingsValues
-    /// Maximum time without progress in which `republish` waits for entitle-worker to reduce its backlog.
+    /// Maximum time that `republish` waits while `entitle-worker` does not reduce its backlog.
     var stallMax = Duration.seconds(60)
 
-    /// The newest version of each user in the topics.
+    /// Reads the newest version of each user in the topics.
     ///
-    /// - Parameter report: called with a topic, and how much of it was read.
+    /// - Parameter report: called with a topic, its number of read offsets, and their total.
     func published(report: (String, Int64, Int64) -> Void) async throws -> [Identifier: Int64] {
         let reader = TopicReader(settings.kafkaConfiguration)
         var versions: [Identifier: Int64] = [:]
@@ -38,7 +38,7 @@ struct FeedVersions {
         return versions
     }
 
-    /// - Returns: how many users' versions were raised.
+    /// - Returns: the number of users whose versions were raised.
     func raise(_ published: [Identifier: Int64], on connection: PostgresConnection, report: (Int) -> Void) async throws
         -> Int
     {
@@ -50,7 +50,7 @@ struct FeedVersions {
             }
             raised += try await connection.transaction { transaction in
                 _ = try await transaction.run(Locks.users, some.map(\.userID))
-                // A user whose versions begin here is not behind.
+                // The versions that `begin` adds are not lower, so `raise` does not count these users again.
                 let begun = try await transaction.run(FeedRecovery.begin, some).affectedCount
                 return begun + (try await transaction.run(FeedRecovery.raise, some).affectedCount)
             }
@@ -59,11 +59,11 @@ struct FeedVersions {
         return raised
     }
 
-    /// Puts all users' newest states into the outbox, no faster than it empties.
+    /// Adds all users' newest states to the outbox, no faster than they are published.
     ///
-    /// Throws `CommandError` if entitle-worker publishes nothing for a while.
+    /// Throws `CommandError` if `entitle-worker` publishes nothing for a while.
     ///
-    /// - Returns: how many users.
+    /// - Returns: the number of users.
     func republish(on connection: PostgresConnection, report: (Int64) -> Void) async throws -> Int64 {
         var total: Int64 = 0
         var last: Identifier = ""

@@ -67,7 +67,7 @@ extension ToolCommand {
     }
 }
 
-/// Questions of an operator to Apple's server, which `recovery-worker` asks.
+/// An operator's questions to Apple's server, which `recovery-worker` asks.
 struct AppleQuestions {
     typealias Request = RecoveryRequestTable.Request
 
@@ -75,7 +75,7 @@ struct AppleQuestions {
         case transactions([Identifier])
         case user(Identifier)
         case orders([Identifier])
-        /// All questions that have ended unfinished.
+        /// All questions that failed for good.
         case unfinished
 
         private static let idsMax = 1_000_000
@@ -170,7 +170,7 @@ struct AppleQuestions {
         [.transactions, .refunds].map { Request(app: app, kind: $0, subject: id) }
     }
 
-    /// The apps of the environment that `recovery-worker` has asked about.
+    /// The apps of the environment that `recovery-worker` covers.
     private func apps() async throws -> Set<RecoveredApp> {
         let states = try await connection.run(RecoveryWindowTable.states)
         return Set(states.map(\.app).filter { $0.environment == environment })
@@ -205,7 +205,7 @@ struct AppleQuestions {
                     if state.result == nil { waiting.insert(state.request) } else { answered[state.request] = state }
                 }
             }
-            // One that is gone was answered, and has been forgotten since.
+            // A question that is no longer stored was answered and then pruned.
             open = open.filter(waiting.contains)
             progress(requests.count - open.count)
             if open.isEmpty { return requests.compactMap { answered[$0] } }

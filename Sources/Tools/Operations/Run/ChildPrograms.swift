@@ -2,7 +2,7 @@ import Foundation
 package import Settings
 import Synchronization
 
-/// Programs started by this process, each with a log of its own, which do not outlive it.
+/// Programs started by this process, each with a separate log; they do not outlive it.
 package final class ChildPrograms: Sendable {
     private struct Child {
         let name: String
@@ -19,7 +19,7 @@ package final class ChildPrograms: Sendable {
 
     /// - Parameters:
     ///   - executables: the folder of the programs.
-    ///   - logs: the folder of the logs, which is made if it is not there.
+    ///   - logs: the folder of the logs; created if it does not exist.
     init(in executables: String, logs: String) throws(CommandError) {
         self.executables = executables
         self.logs = logs
@@ -44,7 +44,7 @@ package final class ChildPrograms: Sendable {
         guard FileManager.default.createFile(atPath: path, contents: nil), let log = FileHandle(forWritingAtPath: path)
         else { throw CommandError(ExitCode.noInput, "cannot write \(path)") }
         let process = Process()
-        // A child inherits ignored signals, and this process ignores those that it waits for.
+        // A child inherits ignored signals, and this process ignores the signals that it waits for.
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["--default-signal=HUP,INT,TERM", "\(executables)/\(name)"] + arguments
         process.environment = environment
@@ -55,8 +55,9 @@ package final class ChildPrograms: Sendable {
         children.withLock { $0.append(Child(name: name, process: process)) }
     }
 
-    /// Starts a shell that ends the programs when its input ends: with this process, even by a
-    /// signal that it cannot see.
+    /// Starts a shell that ends the programs when its input ends.
+    ///
+    /// The input ends with this process, even if a signal that it cannot catch kills it.
     func guardAll() throws {
         let (shell, input) = (Process(), Pipe())
         shell.executableURL = URL(filePath: "/bin/sh")
@@ -81,7 +82,7 @@ package final class ChildPrograms: Sendable {
         done
         """
 
-    /// Throws if a program has ended, with its last words.
+    /// Throws an error with the last lines of its log if a program has ended.
     func requireRunning() throws(CommandError) {
         let ended = children.withLock { $0.first { !$0.process.isRunning } }
         guard let ended else { return }
@@ -93,7 +94,7 @@ package final class ChildPrograms: Sendable {
                 + lines.map { "  \($0)" }.joined(separator: "\n"))
     }
 
-    /// Asks all to finish, waits for them, and kills those that do not.
+    /// Asks all programs to finish, waits for them, and kills those that do not.
     func stop() async {
         let processes = children.withLock { $0.map(\.process) }
         processes.filter(\.isRunning).forEach { $0.terminate() }

@@ -27,7 +27,7 @@ extension ToolCommand {
     }
 }
 
-/// All programs of a pipeline, as children of this process.
+/// All programs of a pipeline, run as children of this process.
 private struct Trial: Sendable {
     static let pause = Duration.seconds(1)
 
@@ -41,11 +41,11 @@ private struct Trial: Sendable {
         Topology.stages.map { ($0.program, options) } + [("dead-letter", ["index"] + options)]
     }
 
-    /// Returns only by an error, or by a cancellation.
+    /// Runs the programs until an error or a cancellation.
     func run() async throws {
         try ChildPrograms.require(commandLines.map(\.program), in: context.executables)
         try await KafkaAdmin.with(settings.kafkaConfiguration) { admin in
-            // Topics that are missing are reported before anything is started.
+            // Read the account first, so that missing topics are reported before a program starts.
             _ = try await AccountReader(admin, settings).read()
             try await run(admin)
         }
@@ -80,7 +80,7 @@ private struct Trial: Sendable {
 }
 
 extension Reconciliation {
-    /// `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.
+    /// The progress as text: `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.
     package var progress: String {
         stages.map { stage in "\(stage.stage.name) \(Quantity.grouped(stage.settled)) of " + Quantity.grouped(stage.end)
         }.joined(separator: ", ")

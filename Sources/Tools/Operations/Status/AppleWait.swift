@@ -2,7 +2,7 @@ import AppStore
 import Postgres
 import Store
 
-/// A wait of more than an hour that Apple's server has asked `recovery-worker` for.
+/// A pause of more than an hour that Apple's server has asked `recovery-worker` for.
 struct AppleWait: CustomStringConvertible, Sendable {
     private let limit: RecoveryLimitTable.Limit
 

@@ -37,9 +37,9 @@ extension ToolCommand {
     }
 }
 
-/// Asks Kafka how far the pipeline is.
+/// Reads the pipeline's progress from Kafka.
 struct StatusReader {
-    /// The deadline of a question that a status can do without.
+    /// The deadline of requests whose answers the report can omit.
     private static let topicsDeadline = Duration.seconds(5)
 
     private typealias Members = (found: [StageDescription: [GroupMembership]], unanswered: String?)
@@ -53,9 +53,9 @@ struct StatusReader {
     let skippedMax: Int64
 
     /// - Parameters:
-    ///   - now: UNIX milliseconds.
-    ///   - former: an earlier report, whose findings about the topics' settings still hold; nil
-    ///     asks about them.
+    ///   - now: the time in UNIX milliseconds.
+    ///   - former: an earlier report, whose findings about the topics' settings are reused; `nil`
+    ///     reads the settings.
     /// - Throws: a `KafkaError` if the brokers do not answer.
     func read(now: Int64, after former: StatusReport? = nil) async throws -> StatusReport {
         let (reconciliation, groups, topics) = try await KafkaAdmin.with(settings.kafkaConfiguration) {
@@ -77,7 +77,7 @@ struct StatusReader {
             topicsUnanswered: topics.unanswered, membersUnanswered: groups.unanswered, now: now)
     }
 
-    /// The members of the stages' groups, up to the first question that is not answered.
+    /// Reads the members of the stages' groups, up to the first question that is not answered.
     private func members(of stages: [StageAccount], _ admin: KafkaAdmin) async -> Members {
         var found: [StageDescription: [GroupMembership]] = [:]
         for stage in stages {
@@ -91,7 +91,7 @@ struct StatusReader {
         return (found, nil)
     }
 
-    /// The time at which the first record that waits for a stage was written.
+    /// Reads the time at which each stage's first waiting record was written.
     private func oldestWaiting(_ reconciliation: Reconciliation) async throws -> [StageDescription: Int64] {
         let reader = TopicReader(settings.kafkaConfiguration)
         var oldest: [StageDescription: Int64] = [:]
@@ -109,7 +109,7 @@ struct StatusReader {
         return oldest
     }
 
-    /// The deviation from the plan by which records would be refused or lost.
+    /// Reads the deviations from the plan that would cause records to be refused or lost.
     private func harm(_ admin: KafkaAdmin) async throws -> Harm {
         let plans = TopicLayout(prefix: settings.topic("")).plans
         let answer = try await admin.topicConfigurations(plans.map(\.name), deadline: Self.topicsDeadline)

@@ -6,30 +6,30 @@ import Platform
 import Records
 import Settings
 
-/// The state of the pipeline at a moment.
+/// The state of the pipeline at one instant.
 struct StatusReport: Report, Sendable {
     let reconciliation: Reconciliation
-    /// The members of each stage's group; none of a group that the brokers do not describe.
+    /// The members of each stage's group; absent for a group that the brokers do not describe.
     let members: [StageDescription: [GroupMembership]]
-    /// UNIX milliseconds of the oldest record that waits for each stage; none if nothing waits.
+    /// The time of each stage's oldest waiting record in UNIX milliseconds; absent if none waits.
     let oldestWaiting: [StageDescription: Int64]
     let deadLettersHeld: Int64
-    /// Harmful settings of topics.
+    /// The topics' settings that would cause records to be refused or lost.
     let differences: [TopicDifference]
-    /// Waits of hours that Apple's server has asked for.
+    /// Pauses of hours that Apple's server has asked for.
     var waits: [AppleWait] = []
-    /// The question about topics that the brokers do not answer.
+    /// The question about topics that the brokers did not answer.
     let topicsUnanswered: String?
-    /// The question about groups that the brokers do not answer.
+    /// The question about groups that the brokers did not answer.
     let membersUnanswered: String?
-    /// UNIX milliseconds.
+    /// The time of the report in UNIX milliseconds.
     let now: Int64
 
     var parts: [TextPart] { parts(since: nil) }
 
-    /// The report for people; it lists each member of a group if no earlier report was shown.
+    /// Returns the report as text; it lists each member of a group if no earlier report was shown.
     ///
-    /// - Parameter former: an earlier report, since which the rates are; without it none are shown.
+    /// - Parameter former: an earlier report, from which rates are computed; `nil` shows no rates.
     func parts(since former: StatusReport?) -> [TextPart] {
         var table = TextTable(
             [
@@ -52,7 +52,7 @@ struct StatusReport: Report, Sendable {
         return [.table(table), .blank] + shares + [.line(deadLetters)] + findings + gaps.map { .line($0) }
     }
 
-    /// The report for a log: a line for each stage and one for each finding, each with the time.
+    /// Returns the report for a log: a line with the time for each stage and each finding.
     func plainLines(since former: StatusReport?) -> [String] {
         let time = Timestamp(milliseconds: now).toSecond
         let stages = reconciliation.stages.map { stage in
@@ -65,7 +65,7 @@ struct StatusReport: Report, Sendable {
         return (stages + [deadLetters] + idle + problems + gaps).map { "\(time) \($0)" }
     }
 
-    /// Each member with its partitions and what waits in them.
+    /// A table of the members, with their partitions and the number of waiting records.
     private var memberParts: [TextPart] {
         var table = TextTable([
             .init("member"), .init("of"), .init("on", rank: 1), .init("partitions", .right), .init("waiting", .right),
@@ -81,7 +81,7 @@ struct StatusReport: Report, Sendable {
         return table.isEmpty ? [] : [.table(table), .blank]
     }
 
-    /// The groups that nobody is a member of.
+    /// Findings about groups without members.
     private var idle: [String] {
         reconciliation.stages.filter { members[$0.stage]?.isEmpty ?? false }.map { stage in
             "\(stage.group) has no members: no \(stage.stage.program) reads \(stage.topic)"
@@ -134,8 +134,9 @@ struct StatusReport: Report, Sendable {
         return Quantity.grouped(Int128(stage.settled - before) * 1_000 / Int128(now - former.now))
     }
 
-    /// The time until nothing waits for a stage, at the rate by which less has waited since an
-    /// earlier report; a dash if nothing waits or it does not get less.
+    /// The time until no record waits for a stage, at the rate since an earlier report.
+    ///
+    /// A dash if no record waits or their number does not decrease.
     private func drain(of stage: StageAccount, since former: StatusReport) -> String {
         guard stage.lag > 0, now > former.now, let before = former.reconciliation[stage.stage], before.lag > stage.lag
         else { return "-" }
@@ -150,7 +151,7 @@ struct StatusReport: Report, Sendable {
 }
 
 extension StageAccount {
-    /// The records that wait in a member's partitions.
+    /// Number of records that wait in a member's partitions.
     fileprivate func lag(of member: GroupMembership) -> Int64 {
         let own = Set(member.partitions.filter { $0.topic == topic }.map(\.partition))
         return partitions.filter { own.contains($0.partition) }.reduce(0) { $0 + $1.lag }

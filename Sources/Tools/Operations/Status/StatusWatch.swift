@@ -4,7 +4,7 @@ import Kafka
 import Platform
 import Settings
 
-/// `pipeline status --watch`: one report after the other, each with the rates since the one before.
+/// The command `pipeline status --watch`: repeated reports, each with the rates since the previous one.
 struct StatusWatch: Sendable {
     private let reader: StatusReader
     private let console: Console
@@ -24,13 +24,13 @@ struct StatusWatch: Sendable {
         isJSON = arguments.isSet("json")
     }
 
-    /// UNIX milliseconds.
+    /// The current time in UNIX milliseconds.
     static var now: Int64 { WallClock.milliseconds }
 
-    /// Runs until interrupted, or until as many reports as wanted are shown.
+    /// Runs until interrupted, or until `countMax` reports are shown.
     ///
-    /// A question that Kafka does not answer is shown and asked again; it throws only errors that
-    /// no waiting mends.
+    /// A question that Kafka does not answer is shown and repeated. Only errors that do not end by
+    /// themselves are thrown.
     func run() async throws -> Int32 {
         do { try await Interruption.cancelling { try await watch() } } catch is CancellationError {}
         return ExitCode.success
@@ -40,7 +40,7 @@ struct StatusWatch: Sendable {
         var former: StatusReport?
         var count = 0
         if console.isOutputTerminal, !isJSON {
-            // The terminal keeps its former contents in its history, not below the report.
+            // Clear the screen; the terminal's former contents stay in its history.
             console.redraw { _ in [] }
         }
         while true {

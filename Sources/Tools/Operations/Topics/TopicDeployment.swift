@@ -2,7 +2,7 @@ import Commands
 package import Kafka
 import Settings
 
-/// Makes a cluster's topics what the layout says, as far as that loses nothing.
+/// Creates and changes a cluster's topics to match the layout, if no data is lost.
 package struct TopicDeployment: Sendable {
     private static let deadline = Duration.seconds(30)
     private static let propagationPause = Duration.milliseconds(100)
@@ -15,11 +15,11 @@ package struct TopicDeployment: Sendable {
         self.layout = layout
     }
 
-    /// Creates what is missing, compares what exists, and changes settings only where asked to.
+    /// Creates missing topics, compares existing ones, and changes settings only if requested.
     ///
-    /// Copies are never changed. Partitions are only added, to the topics that stages read, and
-    /// where asked to: a purchase's history then continues in another one, which costs its readable
-    /// order in the log and no correctness.
+    /// The replication is never changed. Partitions are only added on request, to topics that
+    /// stages read. A purchase's history then continues in another partition, which loses its
+    /// readable order in the log but no correctness.
     package func run(isAltering: Bool, isAddingPartitions: Bool = false) async throws -> TopicReport {
         var report = TopicReport()
         report.created = try await create()
@@ -40,9 +40,9 @@ package struct TopicDeployment: Sendable {
         return report
     }
 
-    /// Compares again and again, as the brokers need a moment to pass on what was changed.
+    /// Compares repeatedly, because the brokers need a moment to propagate changes.
     ///
-    /// - Parameter isPassing: whether a difference is to be waited for.
+    /// - Parameter isPassing: whether a difference is expected to disappear.
     private func compare(_ plans: [TopicPlan], _ report: inout TopicReport, until isPassing: (TopicDifference) -> Bool)
         async throws
     {
@@ -56,7 +56,7 @@ package struct TopicDeployment: Sendable {
     }
 
     private func create() async throws -> [String] {
-        // All topics are asked for: asking for one by its name creates it on some clusters.
+        // Request all topics: some clusters create a topic that is requested by name.
         let metadata = try await admin.metadata(deadline: Self.deadline)
         let names = layout.plans.map(\.name).filter { !metadata.knows($0) }
         let fitting = layout.fitting(brokerCount: metadata.brokerIDs.count)
@@ -66,7 +66,7 @@ package struct TopicDeployment: Sendable {
                     name: plan.name, partitions: Int(plan.partitions),
                     replication: plan.replication.map(Int.init) ?? -1, configuration: plan.configuration)
             }, deadline: Self.deadline)
-        // Another program may be creating them at this moment.
+        // Another program may be creating the topics at the same time.
         let failed = failures.filter { $0.value.code != .topicAlreadyExists }
         if let first = failed.min(by: { $0.key < $1.key }) {
             throw Self.refusal(of: first.key, first.value, metadata.brokerIDs.count)
@@ -84,7 +84,7 @@ package struct TopicDeployment: Sendable {
                 + "--replication \(brokerCount) is the most")
     }
 
-    /// The controller creates a topic, and the brokers know it a moment later.
+    /// Waits until the brokers know the topics, which is a moment after the controller creates them.
     private func waitUntilKnown() async throws {
         let end = ContinuousClock.now + Self.deadline
         while true {
@@ -136,7 +136,7 @@ extension ClusterMetadata {
 }
 
 extension TopicDifference {
-    /// Whether it can be changed where it stands, without moving a record.
+    /// Whether the property is a setting, which can be changed without moving records.
     fileprivate var isSetting: Bool { property.contains(".") }
 
     /// Whether the topic has fewer partitions than planned.

@@ -2,7 +2,7 @@ import Records
 package import Settings
 import Topology
 
-/// All topics of one pipeline, from the few numbers that an operator chooses.
+/// The layout of all topics of one pipeline, from the few numbers that an operator chooses.
 package struct TopicLayout: Hashable, Sendable {
     /// The topics that stages read, in the order of the flow, without the prefix.
     package static let flow = Topology.stages.map(\.inputTopic)
@@ -10,7 +10,7 @@ package struct TopicLayout: Hashable, Sendable {
     package static let written = [Topic.deadLetter, Topic.outcomes] + Topology.stages.flatMap(\.otherTopics)
 
     package var prefix: String
-    /// Number of partitions of each topic; more of them allow more copies of a worker.
+    /// Number of partitions of each topic; more partitions allow more copies of a worker.
     ///
     /// The history of a purchase stays in one partition.
     package var partitions: Int32
@@ -28,13 +28,14 @@ package struct TopicLayout: Hashable, Sendable {
     package var deadLetterRetentionMilliseconds: Int64? = 400 * 86_400_000
     /// Maximum bytes of all dead letters on disk, in each copy.
     ///
-    /// `nil` for no bound. The oldest are deleted above it: posted forgeries fill a bounded part of a disk.
+    /// `nil` for no bound. The oldest dead letters above it are deleted, so that posted forgeries
+    /// fill a bounded part of a disk.
     package var deadLetterBytesMax: Int? = 32 << 30
-    /// The options of retention that an operator gave; no other retention is lowered.
+    /// The retention options that an operator gave; no other retention is lowered.
     var givenOptions: Set<String> = []
-    /// The request that waits for an outcome has long timed out.
+    /// Retention of outcomes; a request that waits for one times out long before.
     private static let outcomesRetentionMilliseconds: Int64 = 86_400_000
-    /// The codec of topics that only one stage writes; `producer` keeps what it chose, which is lz4.
+    /// The codec of topics that only one stage writes; `producer` keeps the producer's choice, lz4.
     package var compression = "producer"
 
     package init(prefix: String = "storekit.", partitions: Int32 = 8) {
@@ -42,7 +43,7 @@ package struct TopicLayout: Hashable, Sendable {
         self.partitions = partitions
     }
 
-    /// The same with a replication that the cluster can make.
+    /// Returns the layout with a replication that the cluster's brokers allow.
     package func fitting(brokerCount: Int) -> TopicLayout {
         var layout = self
         layout.replication = replication ?? Int16(clamping: min(max(brokerCount, 1), 3))
@@ -74,8 +75,8 @@ package struct TopicLayout: Hashable, Sendable {
         var properties = need.settings
         properties["retention.ms"] = String(retention ?? -1)
         properties["compression.type"] = properties["compression.type"] ?? compression
-        // An acknowledged record has to survive the loss of one broker, and one broker that is
-        // down must not stop the pipeline.
+        // An acknowledged record must survive the loss of one broker, and the loss of one broker
+        // must not stop the pipeline.
         if let replication, replication >= 3 { properties["min.insync.replicas"] = String(replication - 1) }
         return TopicPlan(
             need: need, partitions: partitions, replication: replication,
@@ -83,7 +84,7 @@ package struct TopicLayout: Hashable, Sendable {
     }
 }
 
-/// A topic as the pipeline needs it.
+/// The planned properties of a topic.
 package struct TopicPlan: Hashable, Sendable {
     package let need: TopicNeed
     package let partitions: Int32
@@ -91,9 +92,11 @@ package struct TopicPlan: Hashable, Sendable {
     ///
     /// `nil` if the cluster decides.
     package let replication: Int16?
-    /// The retentions that were asked for, by Kafka's names.
+    /// The retentions that an operator requested, by Kafka's names.
     fileprivate(set) var given: Set<String>
-    /// The most that all partitions together hold; nil for no bound.
+    /// Maximum bytes of all partitions together.
+    ///
+    /// `nil` for no bound.
     fileprivate(set) var bytesMax: Int?
     fileprivate(set) var properties: [String: String]
 
@@ -105,10 +108,10 @@ package struct TopicPlan: Hashable, Sendable {
     /// The new topic's properties by Kafka's names.
     package var configuration: [String: String] { configuration(partitions: partitions) }
 
-    /// The properties planned for a topic that exists.
+    /// Returns the properties planned for an existing topic.
     ///
-    /// Leaves out a retention that the topic exceeds and nobody asked to lower, and with it the
-    /// size of segments, which follows from it.
+    /// Omits a retention that the topic exceeds and that no operator asked to lower, and the size
+    /// of segments, which depends on the retention.
     ///
     /// - Parameter found: the topic's present properties.
     func configuration(keeping found: [String: String], partitions: Int32) -> [String: String] {
@@ -124,7 +127,7 @@ package struct TopicPlan: Hashable, Sendable {
 
     private func configuration(partitions: Int32) -> [String: String] {
         guard let bytesMax else { return properties }
-        // Kafka counts by partition, and keeps one segment more than is configured.
+        // Kafka's limit is per partition, and Kafka keeps one segment more than configured.
         let partition = bytesMax / max(Int(partitions), 1)
         let segment = min(max(partition / 8, Self.segmentBytesMin), Self.segmentBytesMax)
         return properties.merging(["retention.bytes": String(partition), "segment.bytes": String(segment)]) { $1 }

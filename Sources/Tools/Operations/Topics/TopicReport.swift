@@ -2,7 +2,7 @@ package import Commands
 package import JSON
 package import Settings
 
-/// The result of `topics`.
+/// The result of the command `topics`.
 package struct TopicReport: Hashable, Report, Sendable {
     package var created: [String] = []
     package var existing: [String] = []
@@ -10,10 +10,10 @@ package struct TopicReport: Hashable, Report, Sendable {
     /// Topics that got more partitions.
     package var extended: [String] = []
     package var differences: [TopicDifference] = []
-    /// The reason for which the settings of existing topics were not compared, if the broker reports none.
+    /// The reason why the settings of existing topics were not compared, if the brokers reported none.
     package var unanswered: String?
 
-    /// Whether the workers can do their work with the topics as they are.
+    /// Whether the workers can run with the present topics.
     package var isUsable: Bool { !differences.contains(where: \.isHarmful) }
 
     package var parts: [TextPart] {
@@ -39,7 +39,7 @@ package struct TopicReport: Hashable, Report, Sendable {
 }
 
 extension TopicDifference {
-    /// Compares what was planned with what the cluster says; what it does not say is not compared.
+    /// Compares planned properties with the cluster's; properties that it does not report are not compared.
     package static func between(_ plan: TopicPlan, partitions: Int32, configuration: [String: String])
         -> [TopicDifference]
     {

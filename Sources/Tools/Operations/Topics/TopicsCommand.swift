@@ -82,7 +82,7 @@ extension TopicLayout {
 
     private static let compressions = ["producer", "lz4", "zstd", "snappy", "gzip", "uncompressed"]
 
-    /// Milliseconds; nil for `forever`.
+    /// Returns a retention in milliseconds, or `nil` for `forever`.
     private static func retention(_ arguments: CommandArguments, _ option: String, otherwise standard: Int64?)
         throws(UsageError) -> Int64?
     {
