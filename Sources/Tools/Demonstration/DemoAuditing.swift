@@ -2,13 +2,13 @@ import AuditConsole
 import OpenSSL
 import Settings
 
-/// The index of dead letters and the auditors' console of a demo that is kept.
+/// The index of dead letters and the auditors' console of a demo that keeps running.
 struct DemoAuditing: Sendable {
     static let program = "dead-letter"
     static let userName = "demo"
     static let startMax = Duration.seconds(60)
 
-    /// The password of the user, whose role is operator.
+    /// The password of the console's user, whose role is operator.
     let password: String
     let settings: String
     let folder: DemoFolder
@@ -29,7 +29,7 @@ struct DemoAuditing: Sendable {
         try folder.write("\(Self.userName):operator:\(hash.encoded)\n".utf8, to: Self.usersFile)
     }
 
-    /// The arguments of `program` for each of the two, and the name of its log.
+    /// The arguments of `program` for the index and the console, with the names of their logs.
     var commandLines: [(name: String, arguments: [String])] {
         [
             (Self.indexName, ["index", "--config", settings]),
@@ -40,7 +40,7 @@ struct DemoAuditing: Sendable {
         ]
     }
 
-    /// The console's URL once it listens; nil before.
+    /// Returns the console's URL, or `nil` until the console listens.
     func url(in programs: DemoPrograms) -> String? {
         programs.lastWords(of: Self.consoleName, count: .max).first { $0.hasPrefix(Self.announcement) }.map {
             String($0.dropFirst(Self.announcement.count))

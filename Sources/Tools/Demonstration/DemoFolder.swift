@@ -3,11 +3,11 @@ import Operations
 import Settings
 import Simulation
 
-/// A folder of the demo's: settings, certificates, catalog and the workers' logs.
+/// The demo's folder with settings, certificates, catalog and the workers' logs.
 struct DemoFolder: Sendable {
     let path: String
 
-    /// Makes a folder that nobody else reads: the settings in it name a database's password.
+    /// Creates a folder that only this user can read, because its settings contain a database's password.
     init() throws(CommandError) {
         let base = FileManager.default.temporaryDirectory.appending(
             path: "pipeline-demo-" + String(repeating: "X", count: 6))
@@ -20,7 +20,7 @@ struct DemoFolder: Sendable {
         try? ProcessWatchdog.shared.guardFolder(path)
     }
 
-    /// Uses a folder that stays, and makes it if it is not there.
+    /// Uses a permanent folder, and creates it if it does not exist.
     init(at path: String) throws(CommandError) {
         do {
             try FileManager.default.createDirectory(
@@ -38,7 +38,7 @@ struct DemoFolder: Sendable {
         else { throw CommandError(ExitCode.noInput, "cannot write \(path(of: name))") }
     }
 
-    /// The last lines of a file, for a message about what went wrong.
+    /// Returns the last lines of a file, for an error message.
     func lastLines(of name: String, count: Int) -> [String] {
         guard let bytes = FileManager.default.contents(atPath: path(of: name)) else { return [] }
         let lines = String(decoding: bytes.suffix(16_384), as: UTF8.self).split(separator: "\n")

@@ -3,7 +3,7 @@ import Kafka
 import Records
 import Store
 
-/// The dead letters of a demo: how many of each reason, and one of them whole.
+/// The dead letters of a demo: their number by reason, and one complete example.
 struct DemoLetters: Sendable {
     struct Reason: Hashable, Sendable {
         let name: String
@@ -12,11 +12,11 @@ struct DemoLetters: Sendable {
     }
 
     private(set) var reasons: [Reason] = []
-    /// A forged signature, else the first that there is.
+    /// The example: a forged signature if there is one, otherwise the first dead letter.
     private(set) var example: DeadLetterTopic.Held?
     private static let telling = "signature_invalid"
 
-    /// Reads the whole topic; of copies of one letter the first counts.
+    /// Reads the whole topic; of several copies of one dead letter the first counts.
     static func read(_ topic: DeadLetterTopic) async throws -> DemoLetters {
         var letters = DemoLetters()
         var fold = DeadLetterFold<String>()
@@ -49,6 +49,6 @@ struct DemoLetters: Sendable {
         if example == nil || isBetter { example = (letter, record) }
     }
 
-    /// Number of letters by reason.
+    /// Number of dead letters by reason.
     var counts: [String: Int] { Dictionary(uniqueKeysWithValues: reasons.map { ($0.name, $0.count) }) }
 }

@@ -8,15 +8,19 @@ struct DemoOptions: Sendable {
 
     /// Number of published bodies.
     var bodyCount = 2_000
-    /// The same seed makes the same customers and purchases in the same order.
+    /// The seed of the traffic: the same seed produces the same customers and purchases in the same order.
     var seed: UInt64 = 1
-    /// Bootstrap servers that are there already; nil starts a mock cluster.
+    /// Existing bootstrap servers.
+    ///
+    /// `nil` starts a mock cluster.
     var kafka: String?
-    /// A server that is there already; nil starts a private one.
+    /// An existing server.
+    ///
+    /// `nil` starts a private one.
     var postgres: String?
-    /// Leaves everything running until Ctrl-C.
+    /// Whether to keep everything running until Ctrl-C.
     var isKeeping = false
-    /// Loses notifications as an ingestion service does, and fetches them from Apple's server.
+    /// Whether to lose notifications, as an ingestion service may, and recover them from Apple's server.
     var isRecovering = false
     var isJSON = false
 
@@ -37,12 +41,12 @@ struct DemoOptions: Sendable {
         }
     }
 
-    /// The variables that lead to servers which are there already; those that the demo starts would
-    /// not understand them.
+    /// Prefixes of the variables for existing servers; servers that the demo starts must not receive them.
     var inheritedPrefixes: [String] {
         ["SWIFT_"] + (kafka == nil ? [] : ["RDKAFKA_", "SSL_"]) + (postgres == nil ? [] : ["PG"])
     }
 
-    /// The mock keeps a few megabytes a partition and silently drops what is older.
+    /// Maximum bodies with the mock, which keeps a few megabytes per partition and silently drops
+    /// older records.
     static let mockBodyCountMax = 4_000
 }

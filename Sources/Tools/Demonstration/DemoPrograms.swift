@@ -3,15 +3,16 @@ import Operations
 import Settings
 import Simulation
 
-/// The programs of a demo, each a process of its own as in production.
+/// The programs of a demo, each a separate process as in production.
 struct DemoPrograms: Sendable {
     private struct Member {
         let name: String
         let process: ChildProcess
     }
 
-    /// The variables that a program inherits from this process, beside those that lead to Kafka and
-    /// PostgreSQL; no other one may change the demo's settings.
+    /// The variables that a program inherits from this process, in addition to those for Kafka and PostgreSQL.
+    ///
+    /// Other variables are removed, because they could change the demo's settings.
     private static let inherited: Set = ["HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ"]
     private static let stopGrace = Duration.seconds(30)
 
@@ -21,9 +22,9 @@ struct DemoPrograms: Sendable {
     private var members: [Member] = []
 
     /// - Parameters:
-    ///   - executables: the folder that holds the programs.
-    ///   - names: the programs that must be there.
-    ///   - inheriting: what names of further variables that the programs may see begin with.
+    ///   - executables: the folder of the programs.
+    ///   - names: the programs that must exist.
+    ///   - inheriting: prefixes of further variables that the programs inherit.
     init(
         in executables: String, requiring names: [String], folder: DemoFolder, environment: [String: String],
         inheriting prefixes: [String]
@@ -39,8 +40,8 @@ struct DemoPrograms: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - name: of its log and in messages; the program's own if not given.
-    ///   - settings: of this program alone, by environment name.
+    ///   - name: the name for the log and messages; by default the program's name.
+    ///   - settings: the settings of only this program, by environment name.
     mutating func start(
         _ program: String, _ arguments: [String], as name: String? = nil, environment settings: [String: String] = [:]
     ) throws {
@@ -54,7 +55,7 @@ struct DemoPrograms: Sendable {
 
     private static func log(of name: String) -> String { "\(name).log" }
 
-    /// Throws if a program has ended, with its last words.
+    /// Throws an error with the last lines of its log if a program has ended.
     func requireRunning() throws(CommandError) {
         for member in members {
             guard let end = member.process.end else { continue }
@@ -72,7 +73,7 @@ struct DemoPrograms: Sendable {
 
     /// Asks all programs to finish and waits for them.
     ///
-    /// - Returns: the programs that did not end as they should.
+    /// - Returns: the programs that did not end normally.
     func stop() async -> [String] {
         for member in members { member.process.terminate() }
         var failed: [String] = []

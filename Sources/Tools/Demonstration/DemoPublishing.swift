@@ -3,19 +3,19 @@ import Operations
 import Settings
 import Simulation
 
-/// Publishes the demo's bodies, no faster than the cluster can hold them.
+/// Publishes the demo's bodies, no faster than the cluster can store them.
 ///
-/// The mock keeps the newest megabytes of a partition and drops the rest, whether it was read or
-/// not: what is not settled yet is kept well below that.
+/// The mock keeps the newest megabytes of a partition and drops the rest even if it was not read,
+/// so unsettled bodies must stay well below that size.
 struct DemoPublishing {
     private let topic: String
     private let unsettledBytesMax: Int
     private var publisher: Publisher
-    /// Bytes published up to and with each body.
+    /// Total bytes published up to and including each body.
     private var totals: [Int] = []
     private var settledCount = 0
 
-    /// - Parameter unsettledBytesMax: how much may wait for the stages.
+    /// - Parameter unsettledBytesMax: maximum bytes that may wait for the stages.
     init(_ producer: KafkaProducer, topic: String, unsettledBytesMax: Int) {
         self.topic = topic
         self.unsettledBytesMax = unsettledBytesMax
@@ -24,13 +24,13 @@ struct DemoPublishing {
 
     var count: Int { totals.count }
 
-    /// Whether the next body has to wait until more is settled.
+    /// Whether the next body must wait until more bodies are settled.
     var mustWait: Bool {
         let settledBytes = settledCount == 0 ? 0 : totals[settledCount - 1]
         return (totals.last ?? 0) - settledBytes > unsettledBytesMax
     }
 
-    /// Takes note of how much of what was sent waits still, in front of whichever stage.
+    /// Updates the number of settled bodies from the records that wait for any stage.
     mutating func note(_ reconciliation: Reconciliation) {
         let waiting = reconciliation.stages.reduce(0) { $0 + $1.lag }
         let sent = publisher.report.acknowledgedCount
@@ -44,7 +44,7 @@ struct DemoPublishing {
         if mustWait { _ = await publisher.finish() }
     }
 
-    /// Waits until all are acknowledged.
+    /// Waits until all bodies are acknowledged.
     mutating func finish() async throws(CommandError) {
         let report = await publisher.finish()
         guard let failure = report.failures.first else { return }

@@ -4,23 +4,24 @@ import Operations
 import Platform
 import Store
 
-/// The story of a demo that has lost notifications before they reached Kafka.
+/// The result of recovering notifications that the demo lost before they reached Kafka.
 struct DemoRecovery: Sendable {
-    /// Apple's count after the recovery.
+    /// The comparison with Apple's notifications after the recovery.
     let account: AppleAccount
     let lostCount: Int
-    /// Number of users who, before the recovery, had other than what their purchases grant.
+    /// Number of users whose entitlements differed from their purchases before the recovery.
     let lackingCount: Int
 
     static let durationMax = Duration.seconds(180)
-    /// The start of the time that Apple still lists.
+    /// The start of the time span that Apple still lists.
     static var since: Timestamp { Timestamp(milliseconds: WallClock.milliseconds - 170 * Timestamp.millisecondsPerDay) }
 
-    /// Number of records that recovery-worker has published.
+    /// Number of records that `recovery-worker` has published.
     var publishedCount: Int64 { account.jobs.reduce(0) { $0 + $1.published } }
 
-    /// Number of published bodies beyond the lost ones; negative if Apple had sent a lost
-    /// notification twice, which is fetched once.
+    /// Number of published bodies beyond the lost ones.
+    ///
+    /// Negative if Apple had sent a lost notification twice, because it is fetched once.
     var surplusCount: Int64 { publishedCount - Int64(lostCount) }
 
     var lines: [String] {
@@ -38,7 +39,7 @@ struct DemoRecovery: Sendable {
 }
 
 extension AppleAccount {
-    /// The held part of what Apple lists: `211 of 230 held`.
+    /// The number of held notifications of those that Apple lists: `211 of 230 held`.
     var progress: String {
         let (listed, held) = counts.reduce((0, 0)) { ($0.0 + $1.listed, $0.1 + $1.held) }
         return "\(Quantity.grouped(held)) of \(Quantity.grouped(listed)) held"

@@ -7,7 +7,7 @@ import Simulation
 import Store
 
 extension DemoResult {
-    /// The whole result for a newcomer.
+    /// The lines of the whole result, written for newcomers.
     var lines: [String] {
         let sections: [[String]?] = [
             wentIn, DemoStageStory.lines(of: reconciliation), mayUse, deadLetters, recovery?.lines, verdict,
@@ -91,7 +91,7 @@ extension DemoResult {
             + table.lines(indent: Self.margin.count) + exampleLines
     }
 
-    /// The kinds of bodies that the demo made to be refused for this reason.
+    /// Returns the kinds of bodies that the demo created to be refused for this reason.
     private func kinds(of reason: String) -> String {
         let kinds = Set(items.filter { $0.expectedRefusal?.rawValue == reason }.map(\.kind))
         return DemoKind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: ", ")
@@ -99,7 +99,7 @@ extension DemoResult {
 
     private static let columnsMax = 92
 
-    /// The dead letter as `dead-letter show` prints it, without what is decoded.
+    /// The example as `dead-letter show` prints it, without the decoded part.
     private var exampleLines: [String] {
         guard let example = letters.example else { return [] }
         let text = LetterDossier(example).text(isRevealing: false)
@@ -110,7 +110,7 @@ extension DemoResult {
         return ["", Self.margin + "One of them, as 'dead-letter show' prints it:", ""] + lines
     }
 
-    /// A long line in pieces that fit a terminal, broken at blanks where there are some.
+    /// Returns a long line in pieces that fit a terminal, broken at blanks if possible.
     private static func broken(_ line: Substring) -> [String] {
         var rest = line
         var pieces: [String] = []
@@ -140,14 +140,14 @@ extension DemoResult {
 }
 
 extension EntitlementDetails.Held {
-    /// `until 2026-12-01`, `without end`, `ended 2026-11-11`.
+    /// The span as text: `until 2026-12-01`, `without end`, `ended 2026-11-11`.
     fileprivate var span: String {
         guard let until else { return isActive ? "without end" : "" }
         let day = Timestamp(milliseconds: until.milliseconds).day
         return (isActive ? "until " : "ended ") + day + (isInGrace && isActive ? " (grace)" : "")
     }
 
-    /// `com.example.pro.monthly, purchase 2000000000000012, by account token`.
+    /// The reason as text: `com.example.pro.monthly, purchase 2000000000000012, by account token`.
     fileprivate var reason: String {
         let rule = (ownershipRule ?? "").split(separator: "_").joined(separator: " ")
         return "\(productID ?? ""), purchase \(originalTransactionID)" + (rule.isEmpty ? "" : ", by \(rule)")

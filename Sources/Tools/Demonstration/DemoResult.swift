@@ -6,11 +6,13 @@ import Simulation
 import Store
 import Topology
 
-/// The findings of a demo, to be shown and checked.
+/// The findings of a demo, to show and check.
 struct DemoResult: Sendable {
     let runName: String
     let items: [DemoItem]
-    /// The recovery of lost notifications; nil if nothing was lost.
+    /// The recovery of lost notifications.
+    ///
+    /// `nil` if none was lost.
     var recovery: DemoRecovery?
     let users: [DemoUser]
     /// Time from the first body published to the last record settled.
@@ -22,7 +24,7 @@ struct DemoResult: Sendable {
     let credits: [EntitlementDetails.Credited]
     /// The users whose holdings are shown, in order.
     let shownUserIDs: [String]
-    /// Workers that did not stop as they should.
+    /// Workers that did not stop normally.
     let failedWorkers: [String]
 
     /// Number of bodies by kind, in the order of the kinds.
@@ -31,7 +33,7 @@ struct DemoResult: Sendable {
         return DemoKind.allCases.compactMap { kind in counts[kind].map { (kind, $0) } }
     }
 
-    /// The kinds that the verifier has to refuse.
+    /// The kinds that the verifier must refuse.
     var refusedKinds: Set<DemoKind> { Set(items.filter { $0.expectedRefusal != nil }.map(\.kind)) }
 
     /// Number of dead letters by reason that the traffic must cause.
@@ -41,7 +43,7 @@ struct DemoResult: Sendable {
         }
     }
 
-    /// The users who have other than what their purchases grant, and what is wrong.
+    /// The problems of users whose entitlements differ from their purchases.
     var userProblems: [String] {
         let known = Dictionary(users.map { ($0.userID, $0) }) { $1 }
         var problems: [String] = []

@@ -36,7 +36,7 @@ actor DemoRun {
         servers = DemoServers(options, properties: properties)
     }
 
-    /// Does the work, shows it, and stops all that it started, however it ends.
+    /// Runs the demo, shows the result, and stops everything it started, even on an error.
     ///
     /// - Returns: the exit code.
     func run() async throws -> Int32 {
@@ -53,7 +53,7 @@ actor DemoRun {
         }
     }
 
-    /// Stops everything in a task of its own, because a cancelled task could wait for nothing.
+    /// Stops everything in a separate task, because a cancelled task cannot wait.
     private func stop() async {
         let (programs, servers, folder, apple) = (programs, servers, folder, apple)
         let left = await Task {
@@ -157,7 +157,7 @@ actor DemoRun {
         progress.finish("published \(Quantity.counted(items.count, "body", "bodies"))")
     }
 
-    /// Waits until every stage has settled all it was given.
+    /// Waits until every stage has settled all of its records.
     private func settle(bodyCount: Int) async throws {
         let settings = try await workerSettings()
         var wait = DemoSettling(bodyCount: bodyCount)
@@ -182,7 +182,7 @@ actor DemoRun {
         return try ToolSettings.schema([.kafka, .database]).read(environment: [:], file: file)
     }
 
-    /// Fetches from a simulated Apple server what was lost, and waits until all of it is settled.
+    /// Recovers the lost notifications from a simulated Apple server, and waits until all are settled.
     private func recover(_ traffic: DemoTraffic, lostCount: Int) async throws {
         let lacking = try await result(traffic, .zero, failedWorkers: []).userProblems.count
         progress.finish(
@@ -193,7 +193,7 @@ actor DemoRun {
         self.apple = apple
         try programs?.start(
             StageDescription.recovery.program, ["--config", folder.path(of: Self.settingsFile)],
-            // Answers about stale subscriptions would be bodies beside those that are counted.
+            // Turn off questions about stale subscriptions, because their answers would be additional bodies.
             environment: apple.environment.merging(["RECOVERY_STALE_MAX": "0"]) { $1 })
         let settings = try await workerSettings()
         let end = ContinuousClock.now + DemoRecovery.durationMax
@@ -248,7 +248,7 @@ actor DemoRun {
         }
     }
 
-    /// Starts what auditors use, prints how to look around, and waits for Ctrl-C.
+    /// Starts the auditors' programs, prints commands to try, and waits for Ctrl-C.
     private func keep(_ result: DemoResult) async throws {
         let settings = folder.path(of: Self.settingsFile)
         let console = context.console
@@ -270,7 +270,7 @@ actor DemoRun {
         console.note("stopping")
     }
 
-    /// Starts the index and the console, and waits until both can be used.
+    /// Starts the index and the console, and waits until both are usable.
     ///
     /// - Returns: the console's URL.
     private func start(_ auditing: DemoAuditing, _ letterCount: Int) async throws -> String {

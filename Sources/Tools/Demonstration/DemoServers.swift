@@ -6,10 +6,10 @@ import Settings
 import Simulation
 import Store
 
-/// The Kafka and the PostgreSQL of one demo: started for it, or there already and left as before.
+/// The Kafka and PostgreSQL servers of one demo: started for it, or existing ones.
 ///
-/// The demo changes nothing on existing servers but what it creates: topics and groups whose names
-/// begin with the run's name, and a database of its own. All of it is removed at the end.
+/// On existing servers the demo only creates topics and groups whose names begin with the run's
+/// name, and a separate database. It removes all of them at the end.
 actor DemoServers {
     nonisolated let runName: String
     private let options: DemoOptions
@@ -21,25 +21,26 @@ actor DemoServers {
     private(set) var bootstrap = ""
     private(set) var databaseURL = ""
 
-    /// - Parameter properties: of librdkafka, for the way to a cluster that is there already.
+    /// - Parameter properties: librdkafka properties for connecting to an existing cluster.
     init(_ options: DemoOptions, properties: [String: String]) {
         self.options = options
         self.properties = properties
         runName = "demo-" + String(UInt32.random(in: .min ... .max), radix: 16)
     }
 
-    /// Number of partitions: few, as each costs the mock memory; two show that the work is shared.
+    /// Number of partitions: few, because each costs the mock memory; two show that the work is shared.
     private static let partitions: Int32 = 2
 
-    /// Maximum bytes that wait for the stages; a real cluster holds all of them.
+    /// Maximum bytes that may wait for the stages; unlimited with a real cluster.
     var unsettledBytesMax: Int { mock == nil ? .max : Self.mockBytesMax }
 
-    /// Maximum bytes, less than half of what the mock keeps of a partition: nearly all bodies have one key.
+    /// Maximum bytes that may wait with the mock: less than half of its space per partition,
+    /// because nearly all bodies have the same key.
     private static let mockBytesMax = 2_000_000
 
     nonisolated var topicPrefix: String { "\(runName)." }
 
-    /// The mock cluster drops what exceeds its space.
+    /// The codec; records for the mock are compressed, because it drops what exceeds its space.
     var codec: String? { mock == nil ? nil : "lz4" }
 
     var database: PostgresOptions { Self.options(databaseURL) }
@@ -51,14 +52,14 @@ actor DemoServers {
         return properties.merging(client) { $1 }
     }
 
-    /// Starts or finds Kafka and makes the topics.
+    /// Starts or finds Kafka and creates the topics.
     func startKafka() async throws {
         if let given = options.kafka {
             bootstrap = given
             let layout = layout
             _ = try await KafkaAdmin.lend(kafkaConfiguration) { admin in
                 _ = try await admin.metadata(deadline: .seconds(30))
-                // From here on there may be topics, whatever comes.
+                // Topics may exist from here on, even after an error.
                 hasTopics = true
                 return try await TopicDeployment(admin, layout).run(isAltering: false)
             }
@@ -70,7 +71,7 @@ actor DemoServers {
         for plan in layout.plans { try cluster.createTopic(plan.name, partitions: Int(plan.partitions)) }
     }
 
-    /// Starts or finds PostgreSQL and makes the database.
+    /// Starts or finds PostgreSQL and creates the database.
     func startPostgres() async throws {
         guard let given = options.postgres else {
             let server = try await PrivatePostgres.start()
@@ -85,9 +86,9 @@ actor DemoServers {
         databaseURL = Self.naming(database: name, in: given)
     }
 
-    /// Removes and stops what this demo made and started, whatever state it is in.
+    /// Removes what this demo created and stops what it started, in any state.
     ///
-    /// - Returns: what could not be removed, for a person to do.
+    /// - Returns: descriptions of what could not be removed, for the user.
     func stop() async -> [String] {
         var left: [String] = []
         if hasTopics { left += await removeTopics() }
@@ -122,7 +123,7 @@ actor DemoServers {
         }
     }
 
-    /// The same server and user with another database: of what is said twice, libpq takes the last.
+    /// Returns a connection string with another database; libpq uses the last of repeated parameters.
     static func naming(database: String, in connectionString: String) -> String {
         guard connectionString.contains("://") else { return "\(connectionString) dbname=\(database)" }
         let separator = connectionString.contains("?") ? "&" : "?"

@@ -1,7 +1,7 @@
 import JSON
 import Simulation
 
-/// The one settings file that all four workers read, as a company's own would look.
+/// The settings file that all four workers read, as in production.
 package struct DemoSettings: Sendable {
     let bootstrap: String
     /// Prefix of the names of topics and groups.
@@ -9,7 +9,9 @@ package struct DemoSettings: Sendable {
     let databaseURL: String
     let apps: [DemoApp]
     let rootFile: String
-    /// The codec of all records, for a cluster that holds little; nil leaves it to the topics.
+    /// The codec of all records, for a cluster with little space.
+    ///
+    /// `nil` leaves the choice to the topics.
     var codec: String?
 
     package var json: [UInt8] {
@@ -18,14 +20,14 @@ package struct DemoSettings: Sendable {
         ]
         let settings: JSONContent = [
             "kafka": kafka, "database": ["url": databaseURL] as JSONContent,
-            // Any free port: nothing has to be kept free for a demo.
+            // Use any free port.
             "http": ["port": 0] as JSONContent, "apps": Self.json(apps, rootFile: rootFile),
         ]
         guard let codec else { return settings.bytes }
         return (settings + ["rdkafka": ["compression.type": codec] as JSONContent]).bytes
     }
 
-    /// The setting `apps`, with a root instead of Apple's.
+    /// Returns the setting `apps`, with a root that replaces Apple's.
     static func json(_ apps: [DemoApp], rootFile: String) -> JSONContent {
         .array(
             apps.map { app in

@@ -5,11 +5,12 @@ import Settings
 import Topology
 import Worker
 
-/// Decides how long a demo waits for its workers: until the last record, within a deadline.
+/// Decides how long a demo waits for its workers: until the last record is settled, or nothing was
+/// settled for too long.
 package struct DemoSettling: Sendable {
-    /// Time between two looks at the committed offsets.
+    /// Time between two checks of the committed offsets.
     static let pause = Duration.milliseconds(150)
-    /// A group takes some seconds to form, and a machine that builds something else is slow.
+    /// Maximum time without progress: a group needs seconds to form, and a busy machine is slow.
     private static let standstillMax = Duration.seconds(90)
 
     private let bodyCount: Int
@@ -18,9 +19,9 @@ package struct DemoSettling: Sendable {
 
     package init(bodyCount: Int) { self.bodyCount = bodyCount }
 
-    /// Whether every stage has settled everything.
+    /// Returns whether every stage has settled all records.
     ///
-    /// - Throws: when nothing was settled for too long.
+    /// - Throws: `Standstill` if nothing was settled for too long.
     package mutating func isOver(_ reconciliation: Reconciliation, at now: ContinuousClock.Instant) throws(Standstill)
         -> Bool
     {
@@ -36,12 +37,12 @@ package struct DemoSettling: Sendable {
             lasted: Self.standstillMax, waiting: reconciliation.stages.filter { $0.lag > 0 }.map { ($0.stage, $0.lag) })
     }
 
-    /// The stages whose workers make no progress.
+    /// An error that names the stages whose workers make no progress.
     package struct Standstill: Error {
         let lasted: Duration
         let waiting: [(stage: StageDescription, count: Int64)]
 
-        /// - Parameter words: what the stage's worker said last.
+        /// - Parameter words: returns the last lines of the log of a stage's worker.
         func told(words: (StageDescription) -> [String]) -> CommandError {
             let stages = waiting.map { stage, count in
                 let said = words(stage).map { "\n    \($0)" }.joined()

@@ -3,7 +3,7 @@ import Operations
 import Records
 import Topology
 
-/// The dispositions of all records, written so that a reader can add them up.
+/// The dispositions of all records, as text whose numbers a reader can add up.
 enum DemoStageStory {
     static func lines(of reconciliation: Reconciliation) -> [String] {
         var lines = ["2. What became of every record, stage by stage", ""]
@@ -37,7 +37,7 @@ enum DemoStageStory {
         }
     }
 
-    /// A duplicate stops here, unless an ingestion service waits for its outcome.
+    /// Describes duplicates, which stop here unless an ingestion service waits for their outcome.
     private static func answered(_ stage: StageAccount) -> String {
         let news: [Disposition] = [.forwarded, .refreshed, .superseded]
         let answered = stage.forwarded - news.reduce(0) { $0 + (stage.counts[$1] ?? 0) }

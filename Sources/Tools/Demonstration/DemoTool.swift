@@ -3,7 +3,7 @@ import Operations
 import Settings
 import Simulation
 
-/// The newcomers' tool: the whole pipeline on this machine.
+/// The tool `demo` for newcomers: runs the whole pipeline on this machine.
 package enum DemoTool {
     static let name = "demo"
 

@@ -20,7 +20,7 @@ extension DemoTraffic {
         return linked + own
     }
 
-    /// A few customers with different stories, the first of each.
+    /// The IDs of a few customers with different stories, the first of each story.
     var tellingUserIDs: [String] {
         let stories: [(DemoUser) -> Bool] = [
             { $0.entitlements == ["pro"] && $0.userID.hasPrefix("customer-") }, { $0.entitlements.contains("premium") },

@@ -3,7 +3,7 @@ package import Postgres
 package import Simulation
 import Store
 
-/// The entitlements and balance of one user of the demo, as the database has them.
+/// The entitlements and balance of one user of the demo, as stored in the database.
 package struct DemoUserState: Hashable, Sendable {
     package var entitlements: Set<String> = []
     package var sandboxEntitlements: Set<String> = []
@@ -11,12 +11,12 @@ package struct DemoUserState: Hashable, Sendable {
 }
 
 extension DemoUserState {
-    /// The state that a user must have at the end.
+    /// Creates the state that a user must have at the end.
     package init(_ user: DemoUser) {
         self.init(entitlements: user.entitlements, sandboxEntitlements: user.sandboxEntitlements, coins: user.coins)
     }
 
-    /// Reads the states of all users who have anything, by user ID.
+    /// Reads the states of all users with an entitlement or a balance, by user ID.
     package static func all(on connection: PostgresConnection) async throws -> [String: DemoUserState] {
         var states: [String: DemoUserState] = [:]
         var pipeline = Pipeline()

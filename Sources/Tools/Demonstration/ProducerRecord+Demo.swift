@@ -2,7 +2,7 @@ package import Kafka
 package import Simulation
 
 extension ProducerRecord {
-    /// A body of the demo, as an ingestion service writes it.
+    /// Creates the record of a body of the demo, as an ingestion service writes it.
     package init(_ item: DemoItem, topic: String) {
         self.init(
             topic: topic, key: item.key, value: item.value,

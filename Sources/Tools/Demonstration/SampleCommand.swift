@@ -6,7 +6,7 @@ import Settings
 import Simulation
 
 extension DemoTool {
-    /// `demo sample`.
+    /// The command `demo sample`.
     static let sample = ToolCommand(
         syntax: CommandSyntax(
             "\(name) sample",
@@ -41,16 +41,16 @@ extension DemoTool {
         })
 }
 
-/// The bodies that a command line asks for, and what belongs to them.
+/// The bodies that a command line requests, with their links and notes.
 struct Sample {
     let bodies: [[UInt8]]
     let apps: [DemoApp]
     let catalog: [UInt8]
     /// The links for `pipeline link add --from`.
     ///
-    /// `nil` if only the reader knows the user.
+    /// `nil` if the user is chosen by the operator.
     private(set) var links: [UInt8]?
-    /// The next commands, and remarks.
+    /// The next commands to run, and remarks.
     private(set) var notes: [String] = []
 
     private static let countMax = 100_000
@@ -80,7 +80,7 @@ struct Sample {
         bodies = made.bodies
         apps = [app]
         catalog = traffic.catalog
-        // A receipt names no token.
+        // A receipt contains no token.
         let key = kind == .receipt ? "original_transaction_id \(made.originals[0])" : "account_token \(tokens[0])"
         notes = ["pipeline link add \(key) USER"]
     }
@@ -98,7 +98,7 @@ struct Sample {
         return Array(repeating: token.canonical, count: count)
     }
 
-    /// The first of the choices unless given.
+    /// Returns the given choice, or the first one.
     private static func choice(_ option: String, _ arguments: CommandArguments, _ choices: [String]) throws(UsageError)
         -> String
     {

@@ -6,7 +6,7 @@ import Operations
 import Settings
 import Simulation
 
-/// The folder of a local authority, with the files by which a pipeline trusts it.
+/// The folder of a local authority, with the files that make a pipeline trust it.
 struct SampleFolder {
     private static let authorityFile = "authority.pem"
     private static let receiptAuthorityFile = "receipt-authority.pem"
@@ -21,7 +21,7 @@ struct SampleFolder {
         folder = try DemoFolder(at: URL(filePath: path).standardizedFileURL.path)
     }
 
-    /// The authorities of the folder, which are made at first.
+    /// Returns the authorities of the folder, and creates them on first use.
     func signers() throws -> DemoSigners {
         let signers = DemoSigners(
             jws: try authority(Self.authorityFile) { try CertificateAuthority(name: "Sample") },
@@ -48,9 +48,9 @@ struct SampleFolder {
         return found
     }
 
-    /// Writes the files that belong to a sample.
+    /// Writes the files of a sample.
     ///
-    /// - Returns: what comes next.
+    /// - Returns: the text with the next steps.
     func write(_ sample: Sample) throws -> String {
         let setting = DemoSettings.json(sample.apps, rootFile: folder.path(of: Self.rootFile))
         let apps = String(decoding: setting.bytes, as: UTF8.self)

@@ -5,7 +5,7 @@ import Operations
 import Settings
 import Simulation
 
-/// A scenario file (`schemas/scenarios`) whose app stands for another one.
+/// A scenario file (`schemas/scenarios`) whose app is replaced by another one.
 struct SampleStory {
     private let file: ScenarioFile
     private let path: String
@@ -45,14 +45,14 @@ struct SampleStory {
         } catch { throw Self.fault(path, error) }
     }
 
-    /// The app in each environment that occurs.
+    /// The app, once for each environment in the file.
     var apps: [DemoApp] {
         Set(file.events.map(\.environment)).sorted().map { DemoApp(bundleID: bundleID, environment: $0) }
     }
 
     var catalog: [UInt8] { Array(file.catalog.rawBytes) }
 
-    /// A line for each link.
+    /// The links as lines of a file.
     var links: [UInt8] {
         let kinds: [(member: StaticString, kind: String)] = [
             ("token", "account_token"), ("appTransactionId", "app_transaction_id"),
@@ -69,7 +69,7 @@ struct SampleStory {
         return lines
     }
 
-    /// The parts of the story that lines of bodies cannot hold.
+    /// Remarks about the parts of the story that bodies cannot express.
     var remarks: [String] {
         let count = file.events.count { $0.json["userID"] != nil }
         return count == 0 ? [] : ["\(count) events name a user, which only a header can"]
