@@ -1,7 +1,7 @@
 package import Settings
 
 extension CommandSyntax {
-    /// The words that name the command, without the tool's: `catalog`, `check`.
+    /// The words of the command's name without the tool's name, such as `catalog` and `check`.
     var nameWords: [String] { command.split(separator: " ").dropFirst().map(String.init) }
 
     /// The summary's first sentence.
@@ -16,7 +16,7 @@ extension CommandSyntax {
 }
 
 extension CommandSyntax {
-    /// The command line that these arguments come from, quoted for a POSIX shell.
+    /// Returns the command line of these arguments, quoted for a POSIX shell.
     package func line(_ arguments: CommandArguments) -> String {
         var words = command.split(separator: " ").map(String.init)
         for option in options {
@@ -44,8 +44,9 @@ extension CommandSyntax {
 }
 
 extension String {
-    /// The text in the quotes of a POSIX shell, which reads bytes: a quote with an accent on it
-    /// ends a text too.
+    /// The text in quotes for a POSIX shell.
+    ///
+    /// The shell reads bytes, so a quote with a combining accent also ends a text.
     package var quotedForShell: String {
         let parts = unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
         return "'\(parts.map { String($0) }.joined(separator: "'\\''"))'"
@@ -53,11 +54,11 @@ extension String {
 }
 
 extension [CommandSyntax] {
-    /// The commands without their tool's name, each with its first sentence.
+    /// The commands' names without the tool's name, each with the first sentence of its summary.
     package var overview: String { TextLayout.columns(map { ($0.nameWords.joined(separator: " "), $0.sentence) }) }
 
-    /// The message that a tool, or a family of its commands such as `pipeline link`, has no such
-    /// command, and which one may be meant.
+    /// Returns the message that a tool, or a family of commands such as `pipeline link`, has no
+    /// such command, with a suggestion.
     package func unknown(_ word: String, of tool: String) -> String {
         let depth = tool.split(separator: " ").count
         let rests = map { $0.command.split(separator: " ").dropFirst(depth) }
@@ -83,7 +84,7 @@ extension CommandOption {
 }
 
 extension CommandArguments {
-    /// These arguments with other operands, and one option set or left out.
+    /// Returns these arguments with other operands, and with one option set or removed.
     package func with(_ option: String, _ value: String?, operands: [String]) -> CommandArguments {
         var arguments = self
         arguments.operands = operands
@@ -91,9 +92,9 @@ extension CommandArguments {
         return arguments
     }
 
-    /// An environment in which settings that options stand for have the options' values.
+    /// Returns an environment in which the values of options replace those of the settings that they override.
     ///
-    /// - Parameter overrides: options with the settings that they stand for.
+    /// - Parameter overrides: the options and the settings that they override.
     package func laid(over environment: [String: String], by overrides: [(option: String, setting: SettingDeclaration)])
         -> [String: String]
     {
@@ -106,12 +107,12 @@ extension CommandArguments {
         return environment
     }
 
-    /// The argument of an option as a value of a setting's kind.
+    /// Returns the argument of an option, parsed as a setting's kind.
     package func value<Value>(_ option: String, as kind: SettingKind<Value>) throws(UsageError) -> Value? {
         try values(option, as: kind).last
     }
 
-    /// The arguments of a repeatable option as values of a setting's kind.
+    /// Returns the arguments of a repeatable option, parsed as a setting's kind.
     package func values<Value>(_ option: String, as kind: SettingKind<Value>) throws(UsageError) -> [Value] {
         try values(option).map { text throws(UsageError) in
             do { return try kind.read(.text(text)) } catch {

@@ -1,8 +1,7 @@
 import Platform
 package import Settings
 
-/// A program of one or more commands: finds the one that was asked for, runs it, and reports how it
-/// ended.
+/// A program of one or more commands: finds the requested one, runs it, and reports its result.
 package struct CommandTool: Sendable {
     private let name: String
     /// The tool's purpose, for the overview of its commands.
@@ -10,12 +9,12 @@ package struct CommandTool: Sendable {
     /// Further text for the overview, below the commands.
     private let remarks: [String]
     package let commands: [ToolCommand]
-    /// The settings that the environment may hold; a variable that is nearly one is warned about.
+    /// The settings that the environment may contain; variables that resemble one cause a warning.
     private let settings: [SettingDeclaration]
-    /// Says whose rights the commands take in PostgreSQL.
+    /// Text that names the role whose rights the commands need in PostgreSQL.
     private let rights: String
 
-    /// - Parameter commands: one without a name of its own is performed where no other is named.
+    /// - Parameter commands: the commands; one without a name runs if no other is named.
     package init(
         _ name: String, introduction: [String] = [], remarks: [String] = [], settings: [SettingDeclaration],
         rights: String = "", commands: [ToolCommand]
@@ -29,7 +28,7 @@ package struct CommandTool: Sendable {
         self.commands = commands + [completion]
     }
 
-    /// Runs as the process's main program.
+    /// Runs the command line of this process.
     ///
     /// - Returns: the exit code.
     package func main() async -> Int32 {
@@ -44,7 +43,7 @@ package struct CommandTool: Sendable {
 
     /// Runs one command line.
     ///
-    /// - Parameter arguments: without the executable's own path.
+    /// - Parameter arguments: the arguments without the executable's path.
     /// - Returns: the exit code.
     package func run(_ arguments: [String], in context: CommandContext) async -> Int32 {
         let console = context.console
@@ -86,7 +85,7 @@ package struct CommandTool: Sendable {
         return named.max { $0.syntax.nameWords.count < $1.syntax.nameWords.count }
     }
 
-    /// Answers a command line that names no command: with the overview, or with what is near.
+    /// Prints the overview, or a suggestion, for a command line that names no command.
     private func explain(_ arguments: [String], on console: Console) -> Int32 {
         guard let first = arguments.first else {
             console.note(overview)
@@ -129,16 +128,17 @@ package struct ToolCommand: Sendable {
     package typealias Run = @Sendable (CommandArguments, CommandContext) async throws -> Int32
 
     package let syntax: CommandSyntax
-    /// Settings that this command alone reads.
+    /// The settings that only this command reads.
     let settings: [SettingDeclaration]
-    /// Says whose rights the command takes; nil for what the tool says of all.
+    /// Text that names the role whose rights the command needs.
+    ///
+    /// `nil` for the tool's text.
     let rights: String?
     let run: Run
 
     /// - Parameters:
-    ///   - syntax: its command begins with the tool's name.
-    ///   - run: returns the exit code; throws a `UsageError`, a `CommandError`, or what a server
-    ///     said.
+    ///   - syntax: the syntax; its command begins with the tool's name.
+    ///   - run: returns the exit code; throws a `UsageError`, a `CommandError`, or the error of a server.
     package init(syntax: CommandSyntax, settings: [SettingDeclaration] = [], rights: String? = nil, run: @escaping Run)
     {
         self.syntax = syntax
@@ -148,10 +148,10 @@ package struct ToolCommand: Sendable {
     }
 }
 
-/// The process of a command, as far as the command needs it.
+/// The parts of the process that a command needs.
 package struct CommandContext: Sendable {
     package var console: Console
-    /// The environment that settings are read from.
+    /// The environment from which settings are read.
     package var environment: [String: String]
     /// The folder of the executables, where `demo` finds the workers.
     package var executables: String
@@ -164,15 +164,16 @@ package struct CommandContext: Sendable {
 }
 
 extension ExitCode {
-    /// The code of a command whose answer is yes or no.
+    /// Returns the code of a command whose answer is yes or no.
     package static func answer(_ isYes: Bool) -> Int32 { isYes ? success : negative }
 
-    /// The code of a command that shows, changes or removes this many.
+    /// Returns the code of a command that shows, changes or removes `count` objects.
     ///
-    /// A state that holds already counts: a link that exists, a catalog in force, an applied migration.
+    /// An object that is already in the requested state counts: an existing link, a catalog in
+    /// force, an applied migration.
     package static func found(_ count: some BinaryInteger) -> Int32 { answer(count > 0) }
 
-    /// The table for a help text.
+    /// The exit codes as a table for the help.
     package static let help =
         "Exit codes:\n" + TextLayout.columns(meanings.map { (left: "\($0.code)", right: $0.meaning) })
 }

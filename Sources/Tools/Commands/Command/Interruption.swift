@@ -2,10 +2,11 @@ import Dispatch
 import Glibc
 import Settings
 
-/// Ends a command on Ctrl-C or SIGTERM as any other fault would: what it started is stopped.
+/// Ends a command on Ctrl-C or SIGTERM like an error, so that everything it started is stopped.
 package enum Interruption {
-    /// Runs `body` in a task that the first signal cancels; the second one ends the process at
-    /// once, and what it started is stopped by the watchdog of its children.
+    /// Runs `body` in a task that the first signal cancels.
+    ///
+    /// The second signal ends the process at once; the watchdog of its children then stops them.
     package static func cancelling<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) async throws -> T {
         let task = Task { try await body() }
         let sources = [SIGINT, SIGTERM].map { number in
@@ -27,7 +28,7 @@ package enum Interruption {
         return try await task.value
     }
 
-    /// Waits for a signal, within `cancelling`.
+    /// Waits for a signal; call it within `cancelling`.
     package static func wait() async {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
         for await _ in stream {}

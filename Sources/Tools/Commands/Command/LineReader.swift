@@ -1,11 +1,11 @@
 package import Platform
 
-/// Cuts a stream of bytes into lines, bounded in memory, and changes nothing in them.
+/// Splits a stream of bytes into unchanged lines, in bounded memory.
 ///
-/// A line ends with a line feed, which is not part of it; a last line without one counts. A
-/// carriage return stays: a body is published byte for byte.
+/// A line ends with a line feed, which is not part of the line; the last line may lack it. A
+/// carriage return is kept, because a body is published byte for byte.
 package struct LineReader: Sendable {
-    /// A line that is longer than it may be.
+    /// An error for a line that is longer than `lineBytesMax`.
     package struct LineTooLong: Error, Hashable { package let lineNumber: Int }
 
     private let lineBytesMax: Int
@@ -13,18 +13,18 @@ package struct LineReader: Sendable {
     private var buffer: [UInt8] = []
     private var position = 0
     private var isAtEnd = false
-    /// The number of the line that `next` gave last, from 1.
+    /// The number of the line that `next` returned last, from 1.
     package private(set) var lineNumber = 0
 
-    /// - Parameter readChunk: gives the next bytes, none at the end.
+    /// - Parameter readChunk: returns the next bytes, or none at the end.
     package init(lineBytesMax: Int, readChunk: @escaping @Sendable () throws -> [UInt8]) {
         self.lineBytesMax = lineBytesMax
         self.readChunk = readChunk
     }
 
-    /// The next line; nil at the end.
+    /// Returns the next line, or `nil` at the end.
     ///
-    /// Throws `LineTooLong`, and what reading throws.
+    /// Throws `LineTooLong`, and the errors of `readChunk`.
     package mutating func next() throws -> [UInt8]? {
         var searched = position
         while true {
@@ -42,7 +42,7 @@ package struct LineReader: Sendable {
         return Array(buffer[position..<end])
     }
 
-    /// Appends a chunk; returns by how much the bytes moved to the front.
+    /// Appends a chunk; returns the number of bytes by which the buffer moved to the front.
     private mutating func refill() throws -> Int {
         let moved = position
         buffer.removeFirst(moved)

@@ -8,13 +8,15 @@ package struct MetricsFile {
     private static let name = "metrics"
     private let path: String
 
-    /// - Parameter summary: says which metrics are written.
+    /// - Parameter summary: a sentence that states which metrics are written.
     package static func option(_ summary: String) -> CommandOption {
         CommandOption(
             name, argument: "FILE", "\(summary) for node_exporter's textfile collector; FILE has to end in .prom.")
     }
 
-    /// Reads the option; nil if it is not given.
+    /// Reads the option.
+    ///
+    /// Returns `nil` if the option is not given.
     package init?(_ arguments: CommandArguments) throws(UsageError) {
         guard let path = arguments.value(Self.name) else { return nil }
         guard path.hasSuffix(".prom") else {
@@ -23,8 +25,9 @@ package struct MetricsFile {
         self.path = path
     }
 
-    /// Writes when a daily task last succeeded; 0 if it has found something now, so that its alert
-    /// does not wait for a day.
+    /// Writes the time of a daily task's last success, or 0 if the task has just found a problem.
+    ///
+    /// With 0 the alert fires at once instead of after a day.
     package func write(_ task: String, isSuccess: Bool) throws(CommandError) {
         let registry = MetricsRegistry()
         let success = registry.gauge(
@@ -34,7 +37,7 @@ package struct MetricsFile {
         try write(registry)
     }
 
-    /// Writes the file as a whole or not at all, so that no half of it is ever collected.
+    /// Writes the file atomically, so that a partial file is never collected.
     ///
     /// Throws a `CommandError` that names the file.
     package func write(_ registry: MetricsRegistry) throws(CommandError) {

@@ -1,7 +1,7 @@
 import Settings
 
 extension ToolCommand {
-    /// `TOOL completion`: the completion of a shell, made from the commands' declarations.
+    /// The command `TOOL completion`, which prints a shell's completion, made from the commands' declarations.
     static func completion(_ tool: String, of commands: [CommandSyntax]) -> ToolCommand {
         let syntax = CommandSyntax(
             "\(tool) completion",
@@ -13,7 +13,7 @@ extension ToolCommand {
             switch arguments.operands[0] {
             case "bash": context.console.print(text: completion.bash)
             case "zsh":
-                // zsh runs bash's completions.
+                // zsh can run bash's completions.
                 context.console.print(text: "autoload -U +X bashcompinit && bashcompinit\n" + completion.bash)
             case "fish": context.console.print(text: completion.fish)
             case let other: throw UsageError("expected bash, zsh or fish, found \"\(other)\"")
@@ -23,7 +23,7 @@ extension ToolCommand {
     }
 }
 
-/// Completions of a tool, in the shells' own languages.
+/// The completions of a tool, in the languages of the shells.
 struct ShellCompletion {
     private let tool: String
     private let commands: [CommandSyntax]
@@ -33,7 +33,7 @@ struct ShellCompletion {
         self.commands = commands
     }
 
-    /// The first words, each once, with the second words of a family such as `pipeline link`.
+    /// The commands' first words, each once, with the second words of a family such as `pipeline link`.
     private var families: [(first: String, seconds: [String])] {
         var families: [(first: String, seconds: [String])] = []
         for words in commands.map(\.nameWords) {
@@ -52,7 +52,7 @@ struct ShellCompletion {
         }
     }
 
-    /// The words of the operands of a command that takes one of a few.
+    /// Returns the allowed words of a command's operand; empty if others are allowed.
     private static func operands(_ command: CommandSyntax) -> [String] {
         let words = command.operands.split(separator: "|").map(String.init)
         return words.allSatisfy { $0.lowercased() == $0 } ? words : []
@@ -68,7 +68,7 @@ struct ShellCompletion {
         let seconds = families.filter { !$0.seconds.isEmpty }.map {
             "            '\($0.first)') words='\($0.seconds.joined(separator: " "))' ;;\n"
         }.joined()
-        // The tool's own options, where a command has no name, as the last.
+        // Put the options of a command without a name, which are the tool's, last.
         let named = commands.filter { !$0.nameWords.isEmpty }
         let own = commands.filter(\.nameWords.isEmpty)
         let options =

@@ -4,8 +4,8 @@ package import Settings
 extension JSONContent {
     /// The text of an answer for support staff: one line for each member, `label: value`.
     ///
-    /// Blanks replace the underscores of a name, and null members are left out. Objects are indented
-    /// blocks, and those of a list begin with a dash. `Console` makes the lines printable.
+    /// Blanks replace the underscores of a name, and null members are omitted. Objects are indented
+    /// blocks; in a list each begins with a dash. `Console` makes the lines printable.
     package var lines: [String] {
         switch self {
         case .object(let members): members.flatMap { $0.value.lines(of: $0.name) }
@@ -23,12 +23,14 @@ extension JSONContent {
     /// The lines of a list's element.
     private var item: [String] { lines.enumerated().map { index, line in index == 0 ? "- \(line)" : "  \(line)" } }
 
-    /// The value in one line; nil if it needs a block.
+    /// The value in one line.
+    ///
+    /// `nil` if the value needs a block.
     private var phrase: String? {
         switch self {
         case .null: nil
         case .bool(let value): value ? "yes" : "no"
-        // Without grouping, because people copy numbers of grants and offsets into commands.
+        // Digits are not grouped, because people copy numbers of grants and offsets into commands.
         case .int(let value): "\(value)"
         case .double(let value): "\(value)"
         case .string(let text), .time(let text, _): text.isEmpty ? "(empty)" : Self.toSecond(text)
@@ -38,13 +40,14 @@ extension JSONContent {
         }
     }
 
-    /// Cuts the milliseconds of an instant, `2026-03-02T12:00:00.123Z`, and leaves any other text as it is.
+    /// Removes the milliseconds of an instant such as `2026-03-02T12:00:00.123Z`; returns any other
+    /// text unchanged.
     private static func toSecond(_ text: String) -> String {
         let shape = String(text.map { $0.isASCII && $0.isNumber ? "0" : $0 })
         return shape == "0000-00-00T00:00:00.000Z" ? text.dropLast(5) + "Z" : text
     }
 
-    /// The phrase for an object with the members `start` and `end` alone.
+    /// Returns the phrase for an object with only the members `start` and `end`.
     private static func period(_ members: [(name: String, value: JSONContent)]) -> String? {
         guard members.map(\.name) == ["start", "end"], let start = members[0].value.phrase else { return nil }
         return "from \(start) " + (members[1].value.phrase.map { "until \($0)" } ?? "without end")
@@ -58,7 +61,7 @@ extension JSONContent {
 }
 
 extension Console {
-    /// Prints an answer as JSON with `--json`, else as lines for people.
+    /// Prints an answer as JSON with `--json`, otherwise as lines of text.
     package func print(answer: JSONContent, _ arguments: CommandArguments) {
         arguments.isSet("json") ? print(json: answer) : answer.lines.forEach { print($0) }
     }

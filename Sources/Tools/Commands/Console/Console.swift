@@ -5,28 +5,32 @@ package import Settings
 
 /// The outputs of a command: results go to standard output, everything else to standard error.
 ///
-/// Output may hold text of strangers. The console always makes it printable: only this file's
-/// control characters reach a terminal, and no text breaks its line. Raw bytes go to a terminal
-/// only if an option requests them.
+/// Output may contain untrusted text. The console always makes it printable: only the control
+/// characters of this file reach a terminal, and no text breaks its line. Raw bytes go to a
+/// terminal only if an option requests them.
 ///
 /// The console is a value, not a set of global functions, so that tests read the same output as a person.
 package struct Console: Sendable {
     private let writeOutput: @Sendable ([UInt8]) -> Void
     private let writeNotes: @Sendable (String) -> Void
-    /// Whether notes go to a terminal, where a line can be written over.
+    /// Whether notes go to a terminal, on which a line can be overwritten.
     package let isInteractive: Bool
-    /// Whether results go to a terminal, which obeys what it is shown.
+    /// Whether results go to a terminal, which interprets control characters.
     package let isOutputTerminal: Bool
-    /// Whether that terminal may be shown colours, and the user has not refused them (NO_COLOR).
+    /// Whether the results' terminal supports colours and the user has not refused them (NO_COLOR).
     private let isColoured: Bool
-    /// The width of that terminal at the start; 100 without a terminal.
+    /// The width of the notes' terminal at the start, in columns; 100 without a terminal.
     package let columns: Int
-    /// The present size of the terminal that results go to; nil without a terminal.
+    /// The present size of the results' terminal.
+    ///
+    /// `nil` without a terminal.
     private let outputSize: @Sendable () -> (columns: Int, rows: Int)?
-    /// The columns that a table may take now; nil without a terminal.
+    /// The present width for tables, in columns.
+    ///
+    /// `nil` without a terminal.
     private let tableColumns: @Sendable () -> Int?
 
-    /// - Parameter output: takes what is printed, byte for byte.
+    /// - Parameter output: receives the printed bytes.
     package init(
         isInteractive: Bool, isOutputTerminal: Bool = false, isColoured: Bool = false, columns: Int = 100,
         rows: Int = 24, output: @escaping @Sendable ([UInt8]) -> Void, notes: @escaping @Sendable (String) -> Void
@@ -43,15 +47,15 @@ package struct Console: Sendable {
 
     /// Prints a line of the result; a line break in it is made visible and does not end the line.
     ///
-    /// - Parameter isBad: whether it says that something is wrong, which a terminal shows in red.
+    /// - Parameter isBad: whether the line reports a problem, which a terminal shows in red.
     package func print(_ line: String = "", isBad: Bool = false) { print(TextLine(line, isBad: isBad)) }
 
     /// Prints a line of the result.
     package func print(_ line: TextLine) { writeOutput(Array((shown(line, Printable.line(line.text)) + "\n").utf8)) }
 
-    /// Prints lines and tables of the result; the tables fit the terminal, if there is one.
+    /// Prints lines and tables of the result; tables fit the terminal, if there is one.
     ///
-    /// - Parameter isWide: whether all columns are shown in any case.
+    /// - Parameter isWide: whether all columns are shown regardless of the width.
     package func print(_ parts: [TextPart], isWide: Bool = false) {
         let (lines, hidden) = parts.fitted(to: isWide ? nil : tableColumns())
         lines.forEach { print($0) }
@@ -59,64 +63,63 @@ package struct Console: Sendable {
         note("no room for \(hidden.joined(separator: ", ")): --wide shows all")
     }
 
-    /// Prints a table of the result, which fits the terminal, if there is one.
+    /// Prints a table of the result; it fits the terminal, if there is one.
     package func print(_ table: TextTable, isWide: Bool = false) { print([.table(table)], isWide: isWide) }
 
-    /// - Parameter text: the line's, made printable.
+    /// - Parameter text: the line's text, made printable.
     private func shown(_ line: TextLine, _ text: String) -> String {
         line.isBad && isColoured ? "\u{1B}[31m\(text)\u{1B}[m" : text
     }
 
-    /// Prints several lines of the result, such as a command's help; the last may lack its break.
+    /// Prints several lines of the result, such as a command's help; the last may lack its line break.
     package func print(text: String) { writeOutput(Array(Self.wholeLines(text).utf8)) }
 
-    /// Prints the outcome of a check below what was printed before; returns its exit code.
+    /// Prints the outcome of a check below the earlier output; returns its exit code.
     package func print(_ outcome: CommandOutcome) -> Int32 {
         print(text: "\n" + outcome.output)
         if !outcome.errors.isEmpty { note(outcome.errors) }
         return outcome.exitCode
     }
 
-    /// Prints a JSON value of the result, on a line of its own.
+    /// Prints a JSON value of the result on a separate line.
     package func print(json value: some JSONRepresentable) { print(json: value.json.bytes) }
 
-    /// Prints a JSON value of the result, on a line of its own.
+    /// Prints a JSON value of the result on a separate line.
     package func print(json: [UInt8]) {
         writeOutput(Array((Printable.json(String(decoding: json, as: UTF8.self)) + "\n").utf8))
     }
 
-    /// Writes a result that may be no text, with nothing before or after it.
+    /// Writes a result of any bytes, with nothing before or after it.
     ///
-    /// - Parameter isForced: whether a terminal gets it too.
-    /// - Returns: false if nothing was written, because a terminal would have got it.
+    /// - Parameter isForced: whether to write even to a terminal.
+    /// - Returns: false if nothing was written, because the output is a terminal.
     package func write(bytes: [UInt8], isForced: Bool) -> Bool {
         guard !isOutputTerminal || isForced else { return false }
         writeOutput(bytes)
         return true
     }
 
-    /// Writes lines about the work, such as progress, a warning or a fault; the last may lack its break.
+    /// Writes lines about the work, such as progress, a warning or a fault; the last may lack its line break.
     package func note(_ text: String) { writeNotes(Self.wholeLines(text)) }
 
-    /// Replaces the last line of a terminal; use it only where `isInteractive`.
+    /// Replaces the last line of a terminal; use it only if `isInteractive`.
     ///
-    /// - Parameter isEnded: whether the line stays, and the next one begins a new one.
+    /// - Parameter isEnded: whether the line is kept, so that further output begins a new line.
     package func overwrite(_ line: String, isEnded: Bool = false) {
         writeNotes("\r\u{1B}[K" + Printable.line(line) + (isEnded ? "\n" : ""))
     }
 
-    /// Writes a note, on a terminal in place of a line of progress.
+    /// Writes a note, which on a terminal replaces a line of progress.
     package func interject(_ line: String) { if isInteractive { overwrite(line, isEnded: true) } else { note(line) } }
 
-    /// Shows lines in place of all that the terminal shows, where results go to one; use it only
-    /// where `isOutputTerminal`.
+    /// Replaces the whole contents of the results' terminal by lines; use it only if `isOutputTerminal`.
     ///
-    /// - Parameter lines: gets the columns that there are. Lines are cut to the terminal's current
-    ///   size, so that nothing scrolls.
+    /// - Parameter lines: returns the lines for a width in columns. Lines are cut to the terminal's
+    ///   current size, so that nothing scrolls.
     package func redraw(_ lines: (_ width: Int) -> [TextLine]) {
         let (columns, rows) = outputSize() ?? (100, 24)
         let width = max(1, columns - 1)
-        // Home; each line to its end, and all that is below (ECMA-48, CUP, EL and ED).
+        // Move the cursor home, erase each line's rest, then everything below (ECMA-48: CUP, EL and ED).
         let drawn = lines(width).prefix(max(1, rows - 1)).map { line in
             let text = Printable.fitting(Printable.line(line.text), width: width)
             return shown(line, text) + "\u{1B}[K\n"
@@ -128,10 +131,10 @@ package struct Console: Sendable {
         Printable.lines(text) + (text.utf8.last == UInt8(ascii: "\n") ? "" : "\n")
     }
 
-    /// The process's own streams.
+    /// The console of the process's standard streams.
     package static let standard = Console(output: STDOUT_FILENO, notes: STDERR_FILENO)
 
-    /// Writes to two open descriptors, which stay the caller's.
+    /// Creates a console of two open descriptors, which the caller owns.
     package init(output: Int32, notes: Int32) {
         isInteractive = Terminal.isBehind(notes) && Terminal.isErasable
         isOutputTerminal = Terminal.isBehind(output)
@@ -140,7 +143,7 @@ package struct Console: Sendable {
         columns = Terminal.size(of: notes)?.columns ?? 100
         outputSize = { Terminal.size(of: output) }
         tableColumns = { Terminal.isBehind(output) ? Terminal.columns(of: output) : nil }
-        // A reader that has gone away is no fault of ours.
+        // Ignore failed writes: a closed reader is not an error of the command.
         writeOutput = { FileSystem.write($0, to: output) }
         writeNotes = { FileSystem.write(Array($0.utf8), to: notes) }
     }

@@ -1,13 +1,13 @@
 import Settings
 
 extension Printable {
-    /// The columns of a terminal that a text takes, by its scalars.
+    /// Returns the width of a text in columns of a terminal, by its scalars.
     ///
-    /// The scalars of East Asian scripts and pictures take two (Unicode's annex 11, and emoji),
-    /// marks that combine none.
+    /// Scalars of East Asian scripts (Unicode Standard Annex #11) and emoji take two columns,
+    /// combining marks none.
     static func width(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + width($1) } }
 
-    /// The text, or its beginning with an ellipsis if it takes more columns.
+    /// Returns the text, or its beginning with an ellipsis if the text is wider than the limit.
     static func fitting(_ text: String, width limit: Int) -> String {
         guard width(text) > limit else { return text }
         var beginning = String.UnicodeScalarView()
@@ -23,7 +23,7 @@ extension Printable {
     private static func width(_ scalar: Unicode.Scalar) -> Int {
         if scalar.isASCII { return 1 }
         switch scalar.properties.generalCategory {
-        // The selector of a picture makes its character wide; other marks take no room.
+        // The emoji variation selector makes its character wide; other marks have no width.
         case .nonspacingMark, .enclosingMark: return scalar.value == 0xFE0F ? 1 : 0
         default:
             let isWide = scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) }

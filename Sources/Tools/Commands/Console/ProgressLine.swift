@@ -2,12 +2,12 @@
 ///
 /// A terminal's line is overwritten at most ten times a second. Without a terminal, a new line is
 /// written when the step changes and otherwise every five seconds; a count shorter than two seconds
-/// writes no line. Lines go to standard error: standard output holds results alone.
+/// writes no line. Lines go to standard error, because standard output contains only results.
 package struct ProgressLine: Sendable {
     private static let overwriteInterval = Duration.milliseconds(100)
     private static let plainInterval = Duration.seconds(5)
     private static let firstPlainDelay = Duration.seconds(2)
-    /// A rate over a shorter time varies too much.
+    /// Minimum time for a rate; a rate over a shorter time varies too much.
     private static let rateTimeMin = Duration.seconds(1)
 
     private let console: Console
@@ -15,7 +15,7 @@ package struct ProgressLine: Sendable {
     private var lastWritten: ContinuousClock.Instant?
     private var lastStep = ""
     private var lastLine = ""
-    /// The current count: its step, when and at which number it began, and the last number shown.
+    /// The current count: its step, its start time, its first number, and the last number shown.
     private var count: (step: String, start: ContinuousClock.Instant, first: Int64, last: Int64)?
 
     package init(console: Console, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }) {
@@ -31,19 +31,19 @@ package struct ProgressLine: Sendable {
         write(line)
     }
 
-    /// Shows how much of a step is done, and after its first second the rate and the time left.
+    /// Shows the finished part of a step, and after the first second also the rate and the remaining time.
     ///
     /// - Parameters:
-    ///   - total: nil if unknown.
-    ///   - one: the unit that is counted, in the singular.
-    ///   - many: its plural; the singular with an s unless given.
+    ///   - total: the total number; `nil` if unknown.
+    ///   - one: the counted unit, in the singular.
+    ///   - many: the unit's plural; by default the singular with an s.
     package mutating func show(
         _ step: String, done: some BinaryInteger, of total: (some BinaryInteger)? = Int?.none, _ one: String,
         _ many: String? = nil
     ) {
         let done = Int64(clamping: done)
         var counting = count ?? (step, now(), done, done)
-        // A smaller number starts a new count: a topic may be read twice.
+        // A smaller number starts a new count, because a topic may be read twice.
         if counting.step != step || done < counting.last { counting = (step, now(), done, done) }
         counting.last = done
         count = counting
@@ -99,7 +99,8 @@ package struct ProgressLine: Sendable {
 
     private mutating func write(_ line: String) {
         if console.isInteractive {
-            // A character in the last column could wrap, and a wrapped line cannot be overwritten.
+            // Leave the last column empty: a character there could wrap, and a wrapped line cannot
+            // be overwritten.
             console.overwrite(String(line.prefix(console.columns - 1)))
         } else {
             console.note(line)

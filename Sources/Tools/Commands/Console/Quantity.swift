@@ -1,6 +1,6 @@
-/// Numbers and times as people read them, the same in every locale.
+/// Formats numbers and times for people, identically in every locale.
 package enum Quantity {
-    /// `1234567` as `1,234,567`.
+    /// Formats `1234567` as `1,234,567`.
     package static func grouped(_ number: some BinaryInteger) -> String {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""
@@ -11,12 +11,12 @@ package enum Quantity {
         return text
     }
 
-    /// `1 body`, `2 bodies`.
+    /// Formats a number with its unit: `1 body`, `2 bodies`.
     package static func counted(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
         "\(grouped(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// A span of time by its two greatest units, rounded down: `850 ms`, `42 s`, `3 min 5 s`.
+    /// Formats a span of time by its two greatest units, rounded down: `850 ms`, `42 s`, `3 min 5 s`.
     package static func span(milliseconds: Int64) -> String {
         guard milliseconds >= 1_000 else { return "\(milliseconds) ms" }
         let seconds = milliseconds / 1_000
@@ -28,13 +28,13 @@ package enum Quantity {
         return rest == 0 ? greater : "\(greater) \(rest) \(units[first + 1].name)"
     }
 
-    /// `1,234/s`, and below ten a second `2.5/s`.
+    /// Formats a rate as `1,234/s`, or below ten per second as `2.5/s`.
     package static func rate(_ perSecond: Double) -> String {
         let tenths = Int((min(max(0, perSecond), 1e12) * 10).rounded())
         return tenths < 100 ? "\(tenths / 10).\(tenths % 10)/s" : "\(grouped(tenths / 10))/s"
     }
 
-    /// Bytes by the greatest binary unit that leaves a number of 1 or more: `5.4 KiB`.
+    /// Formats bytes by the greatest binary unit with a number of at least 1: `5.4 KiB`.
     package static func bytes(_ count: Int) -> String {
         guard count >= 1_024 else { return "\(count) B" }
         let (unit, size) = count >= 1_048_576 ? ("MiB", 1_048_576) : ("KiB", 1_024)

@@ -4,20 +4,22 @@ package import Settings
 /// The result of a command: JSON for programs, lines and tables for people.
 package protocol Report: JSONRepresentable { var parts: [TextPart] { get } }
 
-/// A property of a list's rows: a member of each row's JSON, a column of the table, or both.
+/// A property of a list's rows, shown as a member of each row's JSON, a column of the table, or both.
 package struct ReportColumn<Row>: Sendable {
-    /// The member's name; nil for a column of the table alone.
+    /// The member's name.
+    ///
+    /// `nil` for a property that only the table shows.
     package let name: String?
     /// The column of the table.
     ///
-    /// `nil` for a member of the JSON alone.
+    /// `nil` for a property that only the JSON contains.
     package let column: TextTable.Column?
     package let value: @Sendable (Row) -> JSONContent
     package let cell: @Sendable (Row) -> String
 
     /// - Parameters:
     ///   - title: the column's heading; by default the name with spaces.
-    ///   - lengthMax: the most characters shown in the table.
+    ///   - lengthMax: maximum characters shown in the table.
     ///   - cell: the text for the table; by default the JSON value with grouped digits, "yes" or
     ///     "no", and a dash for null.
     package init<Value: JSONRepresentable>(
@@ -42,12 +44,12 @@ package struct ReportColumn<Row>: Sendable {
         self.cell = cell
     }
 
-    /// A member of the JSON that no table shows.
+    /// Returns a member of the JSON that no table shows.
     package static func member(_ name: String, _ value: @escaping @Sendable (Row) -> some JSONRepresentable)
         -> ReportColumn
     { ReportColumn(name: name, column: nil, value: { value($0).json }) }
 
-    /// A column of the table alone, such as one that words several members.
+    /// Returns a column that only the table shows, such as one with a text for several members.
     package static func words(
         _ title: String, _ alignment: TextTable.Alignment = .left, rank: Int = 0, lengthMax: Int = .max,
         _ cell: @escaping @Sendable (Row) -> String
@@ -58,7 +60,7 @@ package struct ReportColumn<Row>: Sendable {
 }
 
 extension JSONContent {
-    /// The value in a table.
+    /// The value as shown in a table.
     fileprivate var cell: String {
         switch self {
         case .null: "-"
@@ -80,21 +82,21 @@ extension TextTable {
 }
 
 extension Array {
-    /// The texts of the columns that a table shows.
+    /// Returns the texts of the columns that a table shows.
     package func cells<Row>(_ row: Row) -> [String] where Element == ReportColumn<Row> {
         filter { $0.column != nil }.map { $0.cell(row) }
     }
 }
 
 extension JSONContent {
-    /// A list's row as an object.
+    /// Creates the object of a list's row.
     package init<Row>(_ row: Row, _ columns: [ReportColumn<Row>]) {
         self = .object(columns.compactMap { column in column.name.map { ($0, column.value(row)) } })
     }
 }
 
 extension Console {
-    /// Prints a report as JSON with `--json`, else as text.
+    /// Prints a report as JSON with `--json`, otherwise as text.
     package func print(_ report: some Report, _ arguments: CommandArguments) {
         if arguments.isSet("json") {
             print(json: report)
@@ -103,12 +105,12 @@ extension Console {
         }
     }
 
-    /// Prints a result as JSON with `--json`, else as one line.
+    /// Prints a result as JSON with `--json`, otherwise as one line.
     package func print(_ json: JSONContent, or line: String, _ arguments: CommandArguments) {
         arguments.isSet("json") ? print(json: json) : print(line)
     }
 
-    /// Prints a list: with `--json` one object a line, else a table, or nothing without rows.
+    /// Prints a list: with `--json` one object per line, otherwise a table, or nothing without rows.
     package func print<Row>(
         _ rows: [Row], _ columns: [ReportColumn<Row>], _ arguments: CommandArguments,
         isBad: (Row) -> Bool = { _ in false }

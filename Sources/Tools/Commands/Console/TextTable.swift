@@ -1,8 +1,8 @@
 package import Settings
 
-/// Columns of text, aligned for a terminal.
+/// A table of text columns, aligned for a terminal.
 ///
-/// A cell may hold what strangers wrote: whatever of it could do more than be read is escaped.
+/// A cell may contain untrusted text: control characters and invisible scalars are escaped.
 package struct TextTable: Sendable {
     package enum Alignment: Sendable {
         case left
@@ -12,8 +12,9 @@ package struct TextTable: Sendable {
     package struct Column: Sendable {
         package let title: String
         package let alignment: Alignment
-        /// The rank, 0 for a column that is always shown; of the others the highest are left out
-        /// first if there is no room.
+        /// The rank; columns with the highest ranks are omitted first if there is no room.
+        ///
+        /// A column of rank 0 is always shown.
         package let rank: Int
 
         package init(_ title: String, _ alignment: Alignment = .left, rank: Int = 0) {
@@ -36,19 +37,20 @@ package struct TextTable: Sendable {
 
     /// Adds a row with one cell for each column.
     ///
-    /// - Parameter isBad: whether the row shows what is wrong.
+    /// - Parameter isBad: whether the row shows a problem.
     package mutating func add(_ cells: [String], isBad: Bool = false) {
         precondition(cells.count == columns.count, "a row has one cell for each column")
         rows.append((cells.map { Printable.line($0) }, isBad))
     }
 
-    /// The lines with all columns at their full width, titles first (left out where no column has
-    /// one), without trailing blanks.
+    /// Returns the lines with all columns at full width, without trailing blanks.
+    ///
+    /// The titles come first, unless no column has one.
     package func lines(indent: Int = 0) -> [String] { fitted(to: nil, indent: indent).lines.map(\.text) }
 
-    /// The lines that fit a width, and the titles of the columns that were left out for it.
+    /// Returns the lines that fit a width, and the titles of the columns omitted for it.
     ///
-    /// - Parameter width: in columns of the terminal; nil for no limit.
+    /// - Parameter width: the width in terminal columns; `nil` for no limit.
     package func fitted(to width: Int?, indent: Int = 0) -> (lines: [TextLine], hidden: [String]) {
         let titles = columns.map(\.title)
         let all = titles.allSatisfy(\.isEmpty) ? rows : [(titles, false)] + rows
@@ -65,7 +67,7 @@ package struct TextTable: Sendable {
         return (lines, hidden)
     }
 
-    /// Leaves columns out by their rank, then narrows the widest texts; returns what remains.
+    /// Omits columns by rank, then narrows the widest texts; returns the remaining columns.
     private func fit(_ widths: inout [Int], to width: Int) -> [Int] {
         var shown = Array(columns.indices)
         func excess() -> Int { shown.reduce(Self.gap * max(0, shown.count - 1)) { $0 + widths[$1] } - width }
@@ -74,7 +76,7 @@ package struct TextTable: Sendable {
                 (columns[$0].rank, $0) < (columns[$1].rank, $1)
             })
         { shown.removeAll { $0 == last } }
-        // A number that is cut would be another number.
+        // Only texts are cut, because a cut number would be another number.
         let texts = shown.filter { columns[$0].alignment == .left }
         while excess() > 0, let widest = texts.max(by: { widths[$0] < widths[$1] }), widths[widest] > Self.widthMin {
             let next = texts.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
@@ -91,7 +93,7 @@ package struct TextTable: Sendable {
     }
 }
 
-/// A line of a result, and whether it says that something is wrong.
+/// A line of a result, and whether it reports a problem.
 package struct TextLine: Hashable, Sendable {
     package let text: String
     package let isBad: Bool
@@ -102,7 +104,7 @@ package struct TextLine: Hashable, Sendable {
     }
 }
 
-/// A part of a result for people.
+/// A part of a textual result.
 package enum TextPart: Sendable {
     case line(TextLine)
     case table(TextTable)
@@ -113,7 +115,7 @@ package enum TextPart: Sendable {
 }
 
 extension [TextPart] {
-    /// The lines, tables fitted to a width, and the titles of the columns that were left out.
+    /// Returns the lines, with tables fitted to a width, and the titles of the omitted columns.
     package func fitted(to width: Int?) -> (lines: [TextLine], hidden: [String]) {
         reduce(into: ([], [])) { result, part in
             switch part {
@@ -126,7 +128,7 @@ extension [TextPart] {
         }
     }
 
-    /// The lines with all columns at their full width.
+    /// The lines with all columns at full width.
     package var lines: [String] { fitted(to: nil).lines.map(\.text) }
 }
 
