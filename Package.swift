@@ -102,13 +102,15 @@ let pipeline = room(
             "Store",
             ["AppStore", "Entitlements", "JSON", "OpenSSL", "Platform", "Postgres", "Records", "Release", "Settings"],
             exclude: ["README.md"]),
-        library("Topology", ["AppStore", "JSON", "OpenSSL", "Platform", "Records", "Settings"]),
+        library("Topology", ["AppStore", "Entitlements", "JSON", "OpenSSL", "Platform", "Records", "Settings"]),
         library(
             "Holdings",
             [
                 "AppStore", "Entitlements", "JSON", "Kafka", "Postgres", "Records", "Settings", "Store", "Telemetry",
                 "Worker",
             ], path: "Stages/Holdings"),
+        // Owners and rows by the facts, in the transactions of the workers and of rebuilds.
+        library("Derivation", ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Records", "Store"]),
         library(
             "VerifyStage",
             [
@@ -124,14 +126,14 @@ let pipeline = room(
         library(
             "LinkStage",
             [
-                "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings", "Store",
-                "Telemetry", "Topology", "Worker",
+                "AppStore", "Derivation", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings",
+                "Store", "Telemetry", "Topology", "Worker",
             ], path: "Stages/Link"),
         library(
             "EntitleStage",
             [
-                "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres", "Records", "Settings",
-                "Store", "Telemetry", "Topology", "Worker",
+                "AppStore", "Derivation", "Entitlements", "Holdings", "JSON", "Kafka", "Postgres", "Records",
+                "Settings", "Store", "Telemetry", "Topology", "Worker",
             ], path: "Stages/Entitle"),
         library(
             "RecoveryStage",
@@ -171,8 +173,8 @@ let tools = room(
         library(
             "Operations",
             [
-                "AppStore", "Commands", "DedupeStage", "EntitleStage", "Entitlements", "JSON", "Kafka", "LinkStage",
-                "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
+                "AppStore", "Commands", "Derivation", "Entitlements", "JSON", "Kafka", "Platform", "Postgres",
+                "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
             ]),
         library(
             "Demonstration",
@@ -270,9 +272,9 @@ let suites = room(
         tests(
             "StagesTests",
             [
-                "AppStore", "AppStoreServer", "CCalls", "Commands", "DedupeStage", "EntitleStage", "Entitlements",
-                "IndexStage", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records",
-                "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology",
+                "AppStore", "AppStoreServer", "CCalls", "Commands", "DedupeStage", "Derivation", "EntitleStage",
+                "Entitlements", "IndexStage", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres",
+                "Records", "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology",
                 "VerifyStage", "Worker",
             ]),
         tests(

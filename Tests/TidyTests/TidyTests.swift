@@ -83,6 +83,15 @@ import Testing
         #expect(linked.allSatisfy { $0 != "Worker" && !$0.hasSuffix("Stage") })
     }
 
+    @Test func `no tool links a stage`() throws {
+        let tools = try Manifest.targets.get().values.filter { $0.folder.hasPrefix("Sources/Tools/") }
+        #expect(tools.count > 5)
+        for tool in tools {
+            let linked = try Self.linked(by: [tool.name]).subtracting([tool.name])
+            #expect(linked.allSatisfy { !$0.hasSuffix("Stage") }, "\(tool.name)")
+        }
+    }
+
     @Test func `only the demo, the benchmarks and tests link what forges certificates`() throws {
         let forging: Set = ["Simulation", "Demonstration", "Benchmarks", "demo", "bench"]
         let targets = try Manifest.targets.get().values.filter { !$0.isTest }

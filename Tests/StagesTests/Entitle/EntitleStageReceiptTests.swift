@@ -1,9 +1,10 @@
-import Store
 import AppStore
+import Derivation
 import EntitleStage
 import Entitlements
 import Postgres
 import Records
+import Store
 import TestSupport
 import Testing
 import Topology

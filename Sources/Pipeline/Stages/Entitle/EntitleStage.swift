@@ -1,10 +1,11 @@
 import AppStore
-package import Store
+import Derivation
 import Entitlements
 import Holdings
 package import Kafka
 package import Postgres
 import Records
+package import Store
 package import Telemetry
 import Topology
 package import Worker

@@ -1,4 +1,5 @@
 import AppStore
+import Derivation
 import Entitlements
 import Postgres
 import Store
@@ -58,7 +59,7 @@ struct EntitleTransaction {
         let reading = FactReading(reopened, in: &pipeline)
         var whole = BatchFold(scopes: reopened)
         whole.add(reading, try await connection.run(pipeline))
-        fold.replace(whole.states)
+        fold.replace(by: whole)
     }
 
     /// Reads the answers for waiting requests; costs one round trip if a request waits.

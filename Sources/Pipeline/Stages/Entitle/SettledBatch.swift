@@ -1,3 +1,4 @@
+import Derivation
 import Entitlements
 
 /// The results of a transaction, for answers and metrics.

@@ -1,9 +1,10 @@
 import AppStore
-import Store
+import Derivation
 import Entitlements
 import Kafka
 import Postgres
 import Records
+import Store
 import Synchronization
 import Telemetry
 import Worker

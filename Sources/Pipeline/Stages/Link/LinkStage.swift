@@ -1,10 +1,11 @@
 import AppStore
-package import Store
+import Derivation
 package import Entitlements
 import Holdings
 package import Kafka
 package import Postgres
 import Records
+package import Store
 package import Telemetry
 import Topology
 package import Worker
@@ -62,7 +63,7 @@ extension LinkStage {
                         inputRange: observation.inputRange)
                 })
         }
-        let outcome = batch.isEmpty ? LinkOutcome() : try await linking.settle(batch, hasRecords: true)
+        let outcome = try await linking.settle(batch, hasRecords: true)
         metrics.contradicted(outcome.contradictionCount)
         return readings.indices.map { index in
             verdict(on: records[records.startIndex + index], readings[index], outcome)
@@ -77,4 +78,10 @@ extension LinkStage {
             return Verdict(owner.userID == nil ? .unresolved : .resolved, outputs: [owned])
         } catch { return .unreadable(error) }
     }
+}
+
+/// The part of a record's observation that is kept until its owner is known.
+private struct LinkReading {
+    let subject: LinkSubject
+    let inputRange: Range<Int>?
 }

@@ -1,7 +1,4 @@
 import Commands
-import DedupeStage
-import EntitleStage
-import LinkStage
 package import Settings
 import Store
 import Topology

@@ -1,6 +1,6 @@
 import AppStore
 import Commands
-import EntitleStage
+import Derivation
 import Entitlements
 package import JSON
 import Postgres

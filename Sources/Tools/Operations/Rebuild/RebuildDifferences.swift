@@ -1,7 +1,6 @@
-import EntitleStage
+import Derivation
 import Entitlements
 import JSON
-import LinkStage
 import Store
 
 /// The differences of purchases: between facts and signed contents, and between rows and facts.

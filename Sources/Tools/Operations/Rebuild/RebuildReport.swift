@@ -1,9 +1,8 @@
 import AppStore
 import Commands
-import EntitleStage
+import Derivation
 import Entitlements
 import JSON
-import LinkStage
 
 /// The summary of a rebuild.
 struct RebuildReport {

@@ -1,9 +1,8 @@
 import AppStore
-import Store
-import EntitleStage
+import Derivation
 import Entitlements
-import LinkStage
 import Postgres
+import Store
 
 /// A comparison of all purchases in the order of their IDs, and of the contents and facts without a purchase.
 ///

@@ -1,10 +1,11 @@
 import AppStore
+import Derivation
 import Entitlements
 import Holdings
 import Kafka
 import Postgres
-import Store
 import Records
+import Store
 
 /// Reads the answers for requests that wait for records, in the transaction of these records.
 struct AnswerReading {

@@ -1,4 +1,5 @@
 import AppStore
+import Derivation
 import Holdings
 import Records
 import Store

@@ -1,10 +1,10 @@
 import AppStore
 import Entitlements
-import Records
+package import Records
 import Store
 
 /// The owners that one batch has found.
-struct LinkOutcome {
+package struct LinkOutcome {
     /// The reviewed purchases, each once.
     let purchases: [LinkedPurchase]
     /// The index of each purchase in `purchases`.
@@ -13,7 +13,7 @@ struct LinkOutcome {
     private let renewed: [PurchaseScope: [Int]]
     private let accounts: [AppTransactionGroup: ObservedOwner]
     /// Number of contradictions: ingestion named different users for one transaction.
-    let contradictionCount: Int
+    package let contradictionCount: Int
 
     /// - Parameter renewed: the scopes with a renewal info in the batch.
     init(
@@ -35,7 +35,7 @@ struct LinkOutcome {
         }
     }
 
-    func owner(of subject: LinkSubject) -> ObservedOwner {
+    package func owner(of subject: LinkSubject) -> ObservedOwner {
         switch subject {
         case .purchase(let key): ObservedOwner(indexes[key].flatMap { purchases[$0].owner })
         case .renewal(let key): owner(ofPurchasesJoinedBy: key)

@@ -1,6 +1,5 @@
 package import Entitlements
 package import Settings
-import Topology
 
 /// The settings that only `link-worker` has.
 package enum LinkSettings {

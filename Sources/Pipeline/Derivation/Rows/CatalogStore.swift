@@ -1,23 +1,25 @@
-import AppStore
-import Entitlements
-import Postgres
+package import AppStore
+package import Entitlements
+package import Postgres
 import Store
 import Synchronization
 
 /// The applied product catalog, read again after another version is applied.
-final class CatalogStore: Sendable {
-    struct Versioned: Sendable {
+package final class CatalogStore: Sendable {
+    package struct Versioned: Sendable {
         /// The version of the applied catalog.
         ///
         /// `nil` if no catalog was applied; then every product is unknown.
-        var version: Int64?
-        var catalog: Catalog
+        package var version: Int64?
+        package var catalog: Catalog
     }
+
+    package init() {}
 
     private let known = Mutex(Versioned(version: nil, catalog: Catalog()))
 
     /// - Throws: `Unreadable` if the catalog cannot be parsed, because the records did not cause this fault.
-    func catalog(version: Int64?, _ connection: PostgresConnection) async throws -> Versioned {
+    package func catalog(version: Int64?, _ connection: PostgresConnection) async throws -> Versioned {
         let cached = known.withLock { $0 }
         guard let version, cached.version != version else { return cached }
         let catalog = try await Self.read(version, connection)
@@ -27,17 +29,17 @@ final class CatalogStore: Sendable {
     }
 
     /// An error for a stored catalog version that cannot be parsed; applying a valid version clears it.
-    struct Unreadable: Error, CustomStringConvertible {
+    package struct Unreadable: Error, CustomStringConvertible {
         let version: Int64
         let error: CatalogError
 
-        var description: String {
+        package var description: String {
             "catalog version \(version) cannot be read, apply another one (pipeline catalog apply): "
                 + error.description
         }
     }
 
-    static func read(_ version: Int64, _ connection: PostgresConnection) async throws -> Catalog {
+    package static func read(_ version: Int64, _ connection: PostgresConnection) async throws -> Catalog {
         let content = try await connection.run(CatalogTable.content, version)[0]
         do throws(CatalogError) { return try Catalog(json: Array(content.bytes)) } catch {
             throw Unreadable(version: version, error: error)
@@ -50,7 +52,7 @@ final class CatalogStore: Sendable {
     ///
     /// Version 0 precedes the first catalog and has no products. An unreadable version in between
     /// is skipped: no purchase was projected by it.
-    static func productIDs(changedAfter first: Int64, through last: Int64, _ connection: PostgresConnection)
+    package static func productIDs(changedAfter first: Int64, through last: Int64, _ connection: PostgresConnection)
         async throws -> Set<Identifier>?
     {
         var changed: Set<Identifier> = []

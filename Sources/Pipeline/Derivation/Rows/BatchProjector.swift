@@ -1,21 +1,21 @@
 import AppStore
-import Entitlements
-import Postgres
-import Store
+package import Entitlements
+package import Postgres
+package import Store
 
 /// Projects the purchases of a batch, and other purchases in the same stacks.
 ///
 /// A stack is a user's non-renewing purchases of one product: each begins where the one before it
 /// ends (`NonRenewingStacks`). A change to one purchase can move the periods of all later ones.
-struct BatchProjector {
+package struct BatchProjector {
     private let projection: Projection
     private let occasions: [PurchaseKey: ProjectionOccasion]
     private var purchases: [PurchaseKey: Purchase] = [:]
     /// Purchases outside the batch that share a stack with one in it.
     private var neighbours: [PurchaseKey: Purchase] = [:]
     private var stacks = NonRenewingStacks()
-    private(set) var unknownProducts = 0
-    private(set) var unknownTypes = 0
+    package private(set) var unknownProducts = 0
+    package private(set) var unknownTypes = 0
 
     /// The facts of one purchase, including the batch's, and its stored rows.
     ///
@@ -40,7 +40,7 @@ struct BatchProjector {
         }
     }
 
-    init(_ fold: BatchFold, _ projection: Projection) {
+    package init(_ fold: BatchFold, _ projection: Projection) {
         self.projection = projection
         occasions = fold.occasions
         var purchases: [PurchaseKey: Purchase] = [:]
@@ -55,7 +55,7 @@ struct BatchProjector {
     }
 
     /// Whether a purchase of the batch is or was in a stack, so that `readStacks` must run first.
-    var isStacking: Bool { purchases.values.contains(where: \.isInStack) }
+    package var isStacking: Bool { purchases.values.contains(where: \.isInStack) }
 
     private static func purchase(_ key: PurchaseKey, _ state: borrowing ScopeState, _ projection: Projection)
         -> Purchase
@@ -69,12 +69,12 @@ struct BatchProjector {
     }
 
     /// The closed periods to write.
-    var closedPeriods: [ClosedPeriodTable.Row] {
+    package var closedPeriods: [ClosedPeriodTable.Row] {
         purchases.flatMap { key, purchase in purchase.closed?.rows(of: key.scope) ?? [] }
     }
 
     /// The changes of owners that this projection includes.
-    var ownerChanges: [OwnerChangeTable.Projected] {
+    package var ownerChanges: [OwnerChangeTable.Projected] {
         purchases.compactMap { key, purchase in purchase.state.ownerChange.map { (purchase: key, change: $0) } }
     }
 
@@ -90,7 +90,7 @@ struct BatchProjector {
     }
 
     /// The differences between the stored rows and the projected ones.
-    func changes() -> RowChanges {
+    package func changes() -> RowChanges {
         var changes = RowChanges()
         for (key, purchase) in purchases {
             guard let occasion = occasions[key] else { continue }
@@ -152,7 +152,7 @@ struct BatchProjector {
 
 extension BatchProjector {
     /// Locks all users of the batch and reads the other purchases in their stacks.
-    mutating func readStacks(_ connection: PostgresConnection) async throws {
+    package mutating func readStacks(_ connection: PostgresConnection) async throws {
         var users: Set<Identifier> = []
         var holders: Set<StackedPurchaseTable.Holder> = []
         for purchase in purchases.values {

@@ -1,5 +1,5 @@
-import Entitlements
-import Postgres
+package import Entitlements
+package import Postgres
 import Store
 
 /// An error for a transaction that needs more locks but cannot acquire them out of order.
@@ -8,16 +8,22 @@ import Store
 struct LocksMissing: Error { let groups: Set<AppTransactionGroup> }
 
 /// Finds owners in a transaction that is repeated if it needs more locks.
-struct Linking: Sendable {
-    let client: PostgresClient
-    let rules: OwnershipRules
+package struct Linking: Sendable {
+    package let client: PostgresClient
+    package let rules: OwnershipRules
+
+    package init(client: PostgresClient, rules: OwnershipRules) {
+        self.client = client
+        self.rules = rules
+    }
 
     /// Maximum attempts at a batch if each finds accounts that were not locked.
     private static let attemptsMax = 5
 
     /// - Parameter hasRecords: whether records of the purchases are forwarded, by which
     ///   `entitle-worker` projects them.
-    func settle(_ batch: LinkBatch, hasRecords: Bool) async throws -> LinkOutcome {
+    package func settle(_ batch: LinkBatch, hasRecords: Bool) async throws -> LinkOutcome {
+        guard !batch.isEmpty else { return LinkOutcome() }
         var groups: Set<AppTransactionGroup> = []
         for _ in 1..<Self.attemptsMax {
             do { return try await settle(batch, hasRecords, locking: groups) } catch let missing as LocksMissing {

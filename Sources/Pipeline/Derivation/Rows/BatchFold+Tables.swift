@@ -1,13 +1,13 @@
 import AppStore
-import Entitlements
-import Postgres
-import Store
+package import Entitlements
+package import Postgres
+package import Store
 
 extension BatchFold {
     /// Reads the stored facts of scopes and the applied catalog, in one round trip.
     ///
     /// - Parameter pipeline: statements that run first, such as the locks.
-    static func read(
+    package static func read(
         _ scopes: [PurchaseScope], after pipeline: Pipeline, _ catalogs: CatalogStore, _ connection: PostgresConnection
     ) async throws -> (fold: BatchFold, catalog: CatalogStore.Versioned) {
         var pipeline = pipeline
@@ -21,7 +21,7 @@ extension BatchFold {
     }
 
     /// Adds the stored facts of the fold's scopes; call this before records are added.
-    mutating func add(_ reading: FactReading, _ answers: PipelineAnswers) {
+    package mutating func add(_ reading: FactReading, _ answers: PipelineAnswers) {
         for row in answers[reading.closedPeriods] { withState(of: row.scope) { $0.add(row) } }
         for fact in answers[reading.transactions] {
             withState(of: fact.purchaseKey.scope) { $0[fact.key.bundleID].add(fact) }
@@ -48,7 +48,7 @@ extension BatchFold {
 
 extension BatchFold {
     /// The facts that are not stored yet, and the facts with a newer revision than their stored ones.
-    var changedTransactions: (new: [TransactionFact], others: [TransactionFact]) {
+    package var changedTransactions: (new: [TransactionFact], others: [TransactionFact]) {
         var (new, others): ([TransactionFact], [TransactionFact]) = ([], [])
         new.reserveCapacity(outcomes.count)
         forEachPurchase { state, purchase in
@@ -86,7 +86,7 @@ extension Pipeline {
     /// Writes what the records of a fold have added, except the transactions.
     ///
     /// The caller writes the transactions and compares how many were written.
-    mutating func add(_ fold: BatchFold, _ newRows: NewRows) {
+    package mutating func add(_ fold: BatchFold, _ newRows: NewRows) {
         add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
         add(RenewalTable.addSpans, unlessEmpty: fold.newSpans)
         add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)

@@ -1,10 +1,10 @@
 import AppStore
-import Entitlements
-import Records
-import Store
+package import Entitlements
+package import Records
+package import Store
 
 /// The subject of one observation for the rules of ownership.
-enum LinkSubject {
+package enum LinkSubject {
     case purchase(PurchaseKey)
     /// A renewal info alone; it belongs to the purchases with the same trust.
     case renewal(RenewalKey)
@@ -13,15 +13,8 @@ enum LinkSubject {
     case nothing
 }
 
-/// The part of a record's observation that is kept until the owner is known.
-struct LinkReading {
-    let subject: LinkSubject
-    let environment: Environment
-    let inputRange: Range<Int>?
-}
-
 /// The facts of one batch about owners, by the newest revision of each observation.
-struct LinkBatch {
+package struct LinkBatch {
     private struct FactKey: Hashable {
         let transaction: TransactionKey
         let track: Track
@@ -42,7 +35,7 @@ struct LinkBatch {
     private let trustsIngestUsers: Bool
 
     /// - Parameter trustsIngestUsers: whether users named by the ingestion service count.
-    init(recordsExpected: Int, trustsIngestUsers: Bool) {
+    package init(recordsExpected: Int, trustsIngestUsers: Bool) {
         self.trustsIngestUsers = trustsIngestUsers
         transactions.reserveCapacity(recordsExpected)
         places.reserveCapacity(recordsExpected)
@@ -51,7 +44,7 @@ struct LinkBatch {
     }
 
     /// Creates a batch without facts that finds the owners of these purchases again.
-    init(reviewing scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
+    package init(reviewing scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
         self.scopes = Set(scopes)
         self.groups = groups
         trustsIngestUsers = false
@@ -61,7 +54,7 @@ struct LinkBatch {
     var isEmpty: Bool { scopes.isEmpty && groups.isEmpty }
 
     /// Adds the facts of one observation.
-    mutating func add(_ observation: Observation) -> LinkSubject {
+    package mutating func add(_ observation: Observation) -> LinkSubject {
         let facts = observation.facts
         if let renewal = facts.renewal { add(renewal) }
         if let fact = facts.transaction {

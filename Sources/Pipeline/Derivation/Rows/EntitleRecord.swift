@@ -1,25 +1,27 @@
 import AppStore
-import Entitlements
+package import Entitlements
 import JSON
-import Records
-import Store
+package import Records
+package import Store
 
 /// An observation in a batch.
-typealias EntitleRecord = Shared<Observation>
+package typealias EntitleRecord = Shared<Observation>
 
 extension EntitleRecord {
-    var transaction: TransactionFact? { value.facts.transaction }
-    var renewal: RenewalFact? { value.facts.renewal }
+    package var transaction: TransactionFact? { value.facts.transaction }
+    package var renewal: RenewalFact? { value.facts.renewal }
 
     /// The scope of the record's purchase.
     ///
     /// `nil` for an app transaction, or a notification without a fact.
-    var scope: PurchaseScope? { transaction?.purchaseKey.scope ?? renewal?.key.scope ?? relinkedPurchase?.scope }
+    package var scope: PurchaseScope? {
+        transaction?.purchaseKey.scope ?? renewal?.key.scope ?? relinkedPurchase?.scope
+    }
 
     /// Inserts the scopes to lock and read for this record.
     ///
     /// A transaction and its renewal info normally name the same purchase; otherwise both scopes are inserted.
-    func insertScopes(into scopes: inout Set<PurchaseScope>) {
+    package func insertScopes(into scopes: inout Set<PurchaseScope>) {
         if let scope { scopes.insert(scope) }
         if let renewal { scopes.insert(renewal.key.scope) }
     }

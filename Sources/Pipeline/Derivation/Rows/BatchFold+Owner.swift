@@ -1,7 +1,7 @@
-import AppStore
+package import AppStore
 import Entitlements
-import Store
 import Records
+import Store
 
 extension BatchFold {
     /// The owner of a record's purchase.
@@ -9,7 +9,7 @@ extension BatchFold {
     /// `nil` if unknown.
     ///
     /// A record without a purchase names the user that `link-worker` found behind its account.
-    func userID(of record: EntitleRecord) -> Identifier? {
+    package func userID(of record: EntitleRecord) -> Identifier? {
         if let key = record.transaction?.purchaseKey ?? record.relinkedPurchase {
             return state(of: key.scope)?[key.bundleID].ownership.userID
         }

@@ -1,12 +1,12 @@
 import AppStore
-import Entitlements
+package import Entitlements
 import JSON
 import OpenSSL
 import Records
-import Store
+package import Store
 
 /// The result of one record.
-enum EntitleOutcome: Hashable {
+package enum EntitleOutcome: Hashable {
     /// The record changed a fact or a row.
     case applied
     /// All content of the record was known.
@@ -19,18 +19,18 @@ enum EntitleOutcome: Hashable {
 }
 
 /// Adds the records of a batch one by one, and compares each with the facts known so far.
-struct BatchFold {
+package struct BatchFold {
     private(set) var states: [ScopeState] = []
-    private(set) var outcomes: [EntitleOutcome] = []
+    package private(set) var outcomes: [EntitleOutcome] = []
     /// The purchases to project, each with the record or cause that explains a change best.
     private(set) var occasions: [PurchaseKey: ProjectionOccasion] = [:]
     private(set) var history = History()
-    private(set) var meanings: [NotificationMeaning] = []
+    package private(set) var meanings: [NotificationMeaning] = []
     private var relinked: [Int: PurchaseKey] = [:]
     private var originals: [TransactionKey: Identifier] = [:]
     private(set) var stateIndexes: [PurchaseScope: Int] = [:]
 
-    init(scopes: [PurchaseScope]) {
+    package init(scopes: [PurchaseScope]) {
         states.reserveCapacity(scopes.count)
         stateIndexes.reserveCapacity(scopes.count)
         occasions.reserveCapacity(scopes.count)
@@ -54,7 +54,7 @@ struct BatchFold {
     }
 
     /// The scopes whose closed periods a record may change.
-    func scopes(reopenedBy records: [EntitleRecord]) -> [PurchaseScope] {
+    package func scopes(reopenedBy records: [EntitleRecord]) -> [PurchaseScope] {
         guard states.contains(where: { $0.closed != nil }) else { return [] }
         var reopened: Set<PurchaseScope> = []
         for record in records {
@@ -69,11 +69,11 @@ struct BatchFold {
     }
 
     /// Replaces states by those that were read again.
-    mutating func replace(_ states: [ScopeState]) {
-        for state in states { if let stateIndex = stateIndexes[state.scope] { self.states[stateIndex] = state } }
+    package mutating func replace(by other: BatchFold) {
+        for state in other.states { if let stateIndex = stateIndexes[state.scope] { states[stateIndex] = state } }
     }
 
-    mutating func add(_ record: EntitleRecord, refused: ImmutableField?) {
+    package mutating func add(_ record: EntitleRecord, refused: ImmutableField?) {
         let index = outcomes.count
         let outcome = refused.map { .conflict($0) } ?? addParts(of: record, at: index)
         outcomes.append(outcome)
@@ -87,7 +87,7 @@ struct BatchFold {
     }
 
     /// Marks all purchases of the scopes for a projection, for a cause other than a record.
-    mutating func mark(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
+    package mutating func mark(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
         for scope in scopes {
             guard let stateIndex = stateIndexes[scope] else { continue }
             for purchase in states[stateIndex].purchases {
@@ -99,7 +99,7 @@ struct BatchFold {
     /// Marks the purchases whose owner has changed since their last projection.
     ///
     /// The new owner counts even if the purchase's record is a duplicate or is refused.
-    mutating func markOwnerChanges() {
+    package mutating func markOwnerChanges() {
         var changed: [(PurchaseKey, ProjectionOccasion)] = []
         forEachPurchase { state, index in
             guard state.purchases[index].state.ownerChange != nil else { return }
@@ -111,7 +111,7 @@ struct BatchFold {
     }
 
     /// Sets the outcome of the records that only report a changed owner, by whether a row changed.
-    mutating func settleRelinked(changed: Set<PurchaseKey>) {
+    package mutating func settleRelinked(changed: Set<PurchaseKey>) {
         for (index, key) in relinked where changed.contains(key) { outcomes[index] = .applied }
     }
 

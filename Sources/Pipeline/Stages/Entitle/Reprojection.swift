@@ -1,7 +1,8 @@
 import AppStore
-import Store
+import Derivation
 import Entitlements
 import Postgres
+import Store
 import Worker
 
 /// Projects purchases again after a catalog change, in the background and in small steps.

@@ -1,9 +1,9 @@
-import AppStore
-import Entitlements
-import Store
+package import AppStore
+package import Entitlements
+package import Store
 
 /// The writes that make the tables equal the projection.
-struct RowChanges {
+package struct RowChanges {
     /// Rows to insert (`added`), update (`held`) and delete (`gone`).
     private(set) var added: [EntitlementTable.Row] = []
     private(set) var held: [EntitlementTable.Row] = []
@@ -12,12 +12,12 @@ struct RowChanges {
     private(set) var uncredited: [LedgerTable.Row] = []
     private(set) var stacked: [StackedPurchase] = []
     private(set) var unstacked: [StackedPurchase] = []
-    private(set) var changed: [ChangeTable.Row] = []
+    package private(set) var changed: [ChangeTable.Row] = []
     /// The purchases with rows to write.
-    private(set) var purchases: Set<PurchaseKey> = []
+    package private(set) var purchases: Set<PurchaseKey> = []
 
     /// Users whose rows change; they are locked until the transaction ends.
-    var users: Set<Identifier> {
+    package var users: Set<Identifier> {
         Set(changed.map(\.change.userID)).union(credited.map(\.credit.userID)).union(uncredited.map(\.credit.userID))
     }
 
@@ -63,7 +63,7 @@ extension Pipeline {
     /// Adds the statements that write the projection.
     ///
     /// - Parameter catalogVersion: the version of the projection's catalog; `nil` without a catalog.
-    mutating func add(_ changes: RowChanges, catalogVersion: Int64?, newRows: NewRows = .upserted) {
+    package mutating func add(_ changes: RowChanges, catalogVersion: Int64?, newRows: NewRows = .upserted) {
         add(StackedPurchaseTable.remove, unlessEmpty: changes.unstacked)
         add(StackedPurchaseTable.write, unlessEmpty: changes.stacked)
         add(EntitlementTable.remove, unlessEmpty: changes.gone)
