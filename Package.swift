@@ -179,8 +179,9 @@ let tools = room(
         library(
             "Demonstration",
             [
-                "AppStore", "AuditConsole", "Commands", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Operations",
-                "Platform", "Postgres", "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
+                "AppStore", "AuditConsole", "Commands", "DeadLetters", "JSON", "Kafka", "KitWrappers", "OpenSSL",
+                "Operations", "Platform", "Postgres", "Records", "Settings", "Simulation", "Store", "Topology",
+                "Worker",
             ]),
     ])
 
@@ -202,19 +203,21 @@ let programs = room(
 let kit = room(
     "Tests/Kit",
     [
+        // What only simulations, tests and benchmarks ask of the C libraries.
+        library("KitWrappers", ["COpenSSL", "CRDKafka", "Kafka"], path: "Wrappers", settings: wrapper),
         // Certificate authorities, signed traffic, forgeries, and servers started on this machine.
         library("Simulation", ["AppStore", "HTTP", "JSON", "OpenSSL", "Platform", "Postgres"]),
         library(
             "Benchmarks",
             [
-                "AppStore", "Commands", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records",
-                "Settings", "Simulation", "Store", "Topology", "Worker",
+                "AppStore", "Commands", "JSON", "Kafka", "KitWrappers", "OpenSSL", "Operations", "Platform", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
             ]), executable("bench", ["Benchmarks", "Commands", "Settings"]),
         library(
             "TestSupport",
             [
-                "AppStore", "Commands", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Telemetry", "Worker",
+                "AppStore", "Commands", "Entitlements", "HTTP", "JSON", "Kafka", "KitWrappers", "OpenSSL", "Platform",
+                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "Worker",
             ]),
         // Counts calls of the allocators and of libpq in a test's process.
         .target(name: "CCalls"),
@@ -226,7 +229,7 @@ let suites = room(
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("OpenSSLTests", ["JSON", "OpenSSL", "Simulation", "TestSupport"], exclude: ["Signatures"]),
         tests("ThreadsTests", ["TestSupport", "Threads"]), tests("PlatformTests", ["Platform", "TestSupport"]),
-        tests("KafkaTests", ["Kafka", "TestSupport"]),
+        tests("KafkaTests", ["Kafka", "KitWrappers", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),
         tests(
             "StoreTests",
@@ -253,35 +256,35 @@ let suites = room(
         tests(
             "WorkerTests",
             [
-                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Release", "Settings", "Simulation",
-                "Telemetry", "TestSupport", "Worker",
+                "AppStore", "HTTP", "JSON", "Kafka", "KitWrappers", "OpenSSL", "Records", "Release", "Settings",
+                "Simulation", "Telemetry", "TestSupport", "Worker",
             ]),
         tests(
             "DeadLettersTests",
             [
-                "AppStore", "Commands", "DeadLetters", "Entitlements", "IndexStage", "JSON", "Kafka", "OpenSSL",
-                "Operations", "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport",
-                "Topology", "Worker",
+                "AppStore", "Commands", "DeadLetters", "Entitlements", "IndexStage", "JSON", "Kafka", "KitWrappers",
+                "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry",
+                "TestSupport", "Topology", "Worker",
             ]),
         tests(
             "AuditConsoleTests",
             [
-                "AppStore", "AuditConsole", "Commands", "DeadLetters", "HTTP", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Worker",
+                "AppStore", "AuditConsole", "Commands", "DeadLetters", "HTTP", "Kafka", "KitWrappers", "OpenSSL",
+                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Worker",
             ]),
         tests(
             "StagesTests",
             [
                 "AppStore", "AppStoreServer", "CCalls", "Commands", "DedupeStage", "Derivation", "EntitleStage",
-                "Entitlements", "IndexStage", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres",
-                "Records", "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology",
-                "VerifyStage", "Worker",
+                "Entitlements", "IndexStage", "JSON", "Kafka", "KitWrappers", "LinkStage", "OpenSSL", "Operations",
+                "Postgres", "Records", "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry", "TestSupport",
+                "Topology", "VerifyStage", "Worker",
             ]),
         tests(
             "OperationsTests",
             [
-                "AppStore", "Commands", "Entitlements", "JSON", "Kafka", "Operations", "Postgres", "Records",
-                "Settings", "Simulation", "Store", "TestSupport", "Topology", "Worker",
+                "AppStore", "Commands", "Entitlements", "JSON", "Kafka", "KitWrappers", "Operations", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "TestSupport", "Topology", "Worker",
             ]),
         tests(
             "BenchmarksTests",
@@ -296,8 +299,8 @@ let suites = room(
             "IntegrationTests",
             [
                 "AppStore", "Benchmarks", "Commands", "DeadLetters", "Demonstration", "Entitlements", "HTTP",
-                "IndexStage", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Settings",
-                "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
+                "IndexStage", "JSON", "Kafka", "KitWrappers", "OpenSSL", "Operations", "Platform", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
             ]), tests("TidyTests", exclude: ["Rules/rules.txt", "arithmetic.txt", "cases.txt"]),
     ])
 

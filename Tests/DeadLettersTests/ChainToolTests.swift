@@ -3,6 +3,7 @@ import Commands
 import Foundation
 import JSON
 import Kafka
+import KitWrappers
 import OpenSSL
 import Records
 import Settings

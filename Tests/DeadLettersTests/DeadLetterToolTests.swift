@@ -4,6 +4,7 @@ import DeadLetters
 import Foundation
 import JSON
 import Kafka
+import KitWrappers
 import OpenSSL
 import Records
 import Settings

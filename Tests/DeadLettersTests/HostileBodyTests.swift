@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 import JSON
 import Kafka
+import KitWrappers
 import Records
 import Simulation
 import TestSupport

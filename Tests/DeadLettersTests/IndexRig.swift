@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 import IndexStage
 import Kafka
+import KitWrappers
 import Postgres
 import Records
 import Settings

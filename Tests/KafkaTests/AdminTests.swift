@@ -1,6 +1,7 @@
 import Kafka
-import Testing
+import KitWrappers
 import TestSupport
+import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct AdminTests {
     @Test(.needsRealKafka) func `topics are created with their settings, and reported when they exist`() async throws {

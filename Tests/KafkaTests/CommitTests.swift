@@ -1,6 +1,7 @@
 import Kafka
-import Testing
+import KitWrappers
 import TestSupport
+import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CommitTests {
     @Test(arguments: KafkaCluster.Kind.available)

@@ -1,7 +1,8 @@
 import Kafka
+import KitWrappers
 import Synchronization
-import Testing
 import TestSupport
+import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RebalanceTests {
     @Test(arguments: KafkaCluster.Kind.available) func `a revoked partition is kept until the revocation is completed`(

@@ -2,6 +2,7 @@ import Commands
 import Foundation
 import JSON
 import Kafka
+import KitWrappers
 import Operations
 import TestSupport
 import Testing

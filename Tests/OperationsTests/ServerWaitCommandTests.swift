@@ -1,5 +1,6 @@
 import Commands
 import Kafka
+import KitWrappers
 import Operations
 import Simulation
 import TestSupport

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import Kafka
+import KitWrappers
 import Records
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import Kafka
+import KitWrappers
 import Operations
 import Postgres
 import TestSupport

@@ -22,7 +22,7 @@ import Testing
     private static let reflected = "Tests/Kit/Simulation/Bodies/PayloadFields.swift"
 
     /// Code for tests: Apple with its customers, and a Kafka that fails.
-    private static let forTests = ["Tests/Kit/Simulation/", "Sources/Wrappers/Kafka/MockCluster.swift"]
+    private static let forTests = ["Tests/Kit/Simulation/", "Tests/Kit/Wrappers/"]
 
     @Test func `every declaration is read by other code than tests`() {
         let sources = TidyTests.sources.map(SourceNames.init)

@@ -1,12 +1,13 @@
 import AppStore
 import Foundation
 import Kafka
+import KitWrappers
 import Records
 import Settings
 import Synchronization
 import Telemetry
-import Testing
 import TestSupport
+import Testing
 import Worker
 
 /// A stage from outside: what it brings is all that a worker has to know of it.

@@ -34,7 +34,7 @@ import CMicroHTTPD
     }
 
     private static func make(_ response: HTTPResponse) -> OpaquePointer? {
-        if let transfer = response.transfer { return unsafe transfer.makeResponse(of: response.body) }
+        if let file = response.file { return unsafe MHD_create_response_from_fd(file.bytes, file.descriptor) }
         return unsafe response.body.withUnsafeBytes { bytes in
             // libmicrohttpd copies the bytes, which are valid only during this call.
             unsafe MHD_create_response_from_buffer(

@@ -45,15 +45,14 @@ package struct HTTPRequest: Sendable {
 }
 
 /// The response of a route.
-package struct HTTPResponse: Sendable, Equatable {
+package struct HTTPResponse: Sendable {
     package var status: Int
     package var contentType: String
     package var headers: [String: String]
     package var body: [UInt8]
-    /// The way to send the body, for servers that simulate faults.
-    ///
-    /// `nil` sends the body whole and at once.
-    package var transfer: HTTPTransfer?
+    /// An open file to send in place of the body, which the server closes; if it ends before its
+    /// announced size, so does the connection.
+    package var file: (descriptor: Int32, bytes: Int)?
 
     package init(
         status: Int = 200, contentType: String = "text/plain; charset=utf-8", headers: [String: String] = [:],

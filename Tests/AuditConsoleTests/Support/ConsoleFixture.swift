@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import Kafka
+import KitWrappers
 import OpenSSL
 import Postgres
 import Records

@@ -1,5 +1,6 @@
 import AppStore
 import Kafka
+import KitWrappers
 import OpenSSL
 import Postgres
 import Records

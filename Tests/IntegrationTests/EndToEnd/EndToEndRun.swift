@@ -1,11 +1,12 @@
 import Demonstration
 import Foundation
 import Kafka
+import KitWrappers
 import Operations
 import Postgres
 import Records
-import TestSupport
 import Simulation
+import TestSupport
 import Worker
 
 /// The results of a lively day on one kind of broker, made once for many tests.

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Kafka
+import KitWrappers
 import Operations
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import KitWrappers
 import Operations
 import Postgres
 import Records

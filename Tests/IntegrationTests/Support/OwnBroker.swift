@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import KitWrappers
 import Platform
 import TestSupport
 

@@ -1,5 +1,6 @@
 import Foundation
-package import Kafka
+import Kafka
+package import KitWrappers
 import Testing
 
 /// A cluster for a test, mock or real, behind one face.

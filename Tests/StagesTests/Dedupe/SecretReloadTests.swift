@@ -1,6 +1,7 @@
 import DedupeStage
 import Foundation
 import Kafka
+import KitWrappers
 import Postgres
 import Settings
 import Simulation

@@ -1,13 +1,14 @@
 import Foundation
 import Kafka
+import KitWrappers
 import Records
 import Settings
+import Simulation
 import Synchronization
 import Telemetry
 import TestSupport
-import Simulation
-import VerifyStage
 import Topology
+import VerifyStage
 import Worker
 
 /// A `verify-worker` in this process, on a mock cluster and with a settings file that a test

@@ -1,4 +1,5 @@
 import Kafka
+import KitWrappers
 import Records
 import Settings
 import Telemetry

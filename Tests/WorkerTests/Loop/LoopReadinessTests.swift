@@ -1,6 +1,7 @@
 import Kafka
-import Testing
+import KitWrappers
 import TestSupport
+import Testing
 import Worker
 
 @Suite(.timeLimit(.minutes(10))) struct LoopReadinessTests {

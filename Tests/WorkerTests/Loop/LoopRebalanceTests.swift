@@ -1,7 +1,8 @@
 import Kafka
+import KitWrappers
 import Records
-import Testing
 import TestSupport
+import Testing
 import Worker
 
 @Suite(.timeLimit(.minutes(10))) struct LoopRebalanceTests {

@@ -1,8 +1,9 @@
 import AppStore
 import Kafka
+import KitWrappers
 import Records
-import Testing
 import TestSupport
+import Testing
 import Worker
 
 @Suite(.timeLimit(.minutes(10))) struct WorkerLoopTests {

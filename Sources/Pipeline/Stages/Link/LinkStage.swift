@@ -80,8 +80,9 @@ extension LinkStage {
     }
 }
 
-/// The part of a record's observation that is kept until its owner is known.
+/// The part of a record's observation that is kept until the owner is known.
 private struct LinkReading {
     let subject: LinkSubject
+    let environment: Environment
     let inputRange: Range<Int>?
 }

@@ -1,6 +1,7 @@
 import AppStore
 import Commands
 import Foundation
+import KitWrappers
 import OpenSSL
 import Operations
 import Settings
@@ -53,7 +54,7 @@ struct VerifyBenchmark {
         let (fixture, verifier) = (fixture, fixture.verifier())
         switch item {
         case .raw:
-            let baseline = VerificationBaseline(key: fixture.key)
+            let baseline = VerificationBaseline(subjectPublicKeyInfo: fixture.key)
             return { index in
                 let record = fixture.raw[index % fixture.raw.count]
                 let isValid = baseline.verify(der: record.signature, over: record.message)

@@ -10,7 +10,8 @@ struct VerifyFixture: Sendable {
         let signature: [UInt8]
     }
 
-    let key: P256PublicKey
+    /// The leaf's key as SubjectPublicKeyInfo.
+    let key: [UInt8]
     let app: ConfiguredApp
     /// The configuration of a warm worker: the leaf's key has its table at once.
     private let running: VerifierConfiguration
@@ -24,10 +25,7 @@ struct VerifyFixture: Sendable {
         let blueprint = try AuthorityBlueprint(name: "Good")
         let authority = try CertificateAuthority(blueprint)
         let foreign = try CertificateAuthority(name: "Forger's")
-        guard let key = try Certificate(der: authority.leaf).p256Key else {
-            preconditionFailure("a throw-away leaf has a P-256 key")
-        }
-        self.key = key
+        key = authority.leafKey.subjectPublicKeyInfo
         app = try ConfiguredApp(trusting: authority)
         let payloads = (0..<recordCount).map(BenchTransaction.payload)
         var limits = VerifierLimits.standard

@@ -58,9 +58,6 @@ package enum AppleFault: Sendable {
     case cutBody
     /// The `Content-Length` is the half of the body's, and so is what comes.
     case wrongContentLength
-    /// A body sent byte by byte, with a pause before each byte in which the server answers nobody
-    /// else.
-    case drip(Duration)
     /// The page also has an item of an app that nobody knows.
     case foreignItem
     /// The page also has a notification of a type that nobody knows.

@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 import OpenSSL
 import Synchronization
@@ -174,11 +175,20 @@ package final class AppleServer: Sendable {
         switch fault {
         case .cutBody:
             response.body.removeLast(bytes - bytes / 2)
-            response.transfer = HTTPTransfer(announcedBytes: max(1, bytes))
-        case .wrongContentLength: response.transfer = HTTPTransfer(announcedBytes: bytes / 2)
-        case .drip(let pause): response.transfer = HTTPTransfer(announcedBytes: bytes, bytePause: pause)
+            response.cut(announcing: max(1, bytes))
+        case .wrongContentLength: response.body.removeLast(bytes - bytes / 2)
         default: break
         }
         return response
+    }
+}
+
+extension HTTPResponse {
+    /// Announces more bytes than the body has, so that the connection ends after the body.
+    fileprivate mutating func cut(announcing bytes: Int) {
+        guard let stream = tmpfile() else { return }
+        fwrite(body, 1, body.count, stream)
+        file = (dup(fileno(stream)), bytes)
+        fclose(stream)
     }
 }

@@ -1,4 +1,5 @@
 import CRDKafka
+package import Kafka
 import Synchronization
 
 /// librdkafka's mock cluster: brokers on loopback within this process, for tests and the demo.
@@ -17,17 +18,14 @@ import Synchronization
     package let bootstrapServers: String
 
     package init(brokers: Int = 1) throws(KafkaError) {
-        let conf = try ClientConfiguration([
-            "client.id": "mock",
-            // Suppresses the warning that the client has no brokers: this client creates them.
-            "log_level": "4",
-        ])
-        let client = unsafe try conf.makeClient(RD_KAFKA_PRODUCER)
-        guard let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(clamping: brokers)) else {
-            unsafe rd_kafka_destroy(client)
-            throw KafkaError(code: .other(0), name: "MOCK", message: "librdkafka could not start its mock cluster")
-        }
-        bootstrapServers = unsafe String(optionalCString: rd_kafka_mock_cluster_bootstraps(cluster))
+        let configuration = unsafe rd_kafka_conf_new()
+        // Suppresses the warning that the client has no brokers: this client creates them.
+        _ = unsafe rd_kafka_conf_set(configuration, "log_level", "4", nil, 0)
+        guard let client = unsafe rd_kafka_new(RD_KAFKA_PRODUCER, configuration, nil, 0),
+            let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(clamping: brokers)),
+            let servers = unsafe rd_kafka_mock_cluster_bootstraps(cluster)
+        else { throw KafkaError(code: .other(0), name: "MOCK", message: "librdkafka could not start its mock cluster") }
+        bootstrapServers = unsafe String(cString: servers)
         state = unsafe Mutex(State(cluster: cluster, client: client))
     }
 
@@ -45,7 +43,7 @@ import Synchronization
     }
 
     package func delayAnswers(by delay: Duration) throws(KafkaError) {
-        let milliseconds = delay.millisecondsClamped
+        let milliseconds = Int32(delay / .milliseconds(1))
         unsafe try call { unsafe rd_kafka_mock_broker_set_rtt($0, -1, milliseconds) }
     }
 
@@ -69,7 +67,10 @@ import Synchronization
     private func call(_ body: @Sendable (OpaquePointer) -> rd_kafka_resp_err_t) throws(KafkaError) {
         let code: rd_kafka_resp_err_t? = state.withLock { state in unsafe state.cluster.map { unsafe body($0) } }
         guard let code else { throw .closed("mock cluster") }
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            let name = unsafe rd_kafka_err2name(code).map { unsafe String(cString: $0) } ?? ""
+            throw KafkaError(code: .other(code.rawValue), name: name, message: "the mock cluster refused")
+        }
     }
 
     /// Stops the brokers; clients lose their connections.
