@@ -37,6 +37,10 @@ package enum DeadLetterGrouping: String, CaseIterable, Sendable {
 ///
 /// The counts that triggers maintain answer whole hours. The rows answer the rest of the span, and
 /// any query for a property without counts.
+///
+/// Counting rows instead depends on vacuum. Over a covering index, 1,000,000 letters of 288 groups take
+/// 38 to 290 ms a count, and 0.4 to 2.0 s if they have not been vacuumed since they were written or
+/// decided about (PostgreSQL 15, warm, median of 5); a page asks for up to twelve counts.
 package enum DeadLetterCounts {
     package struct Count: Equatable, Sendable {
         /// The common value of the letters.
