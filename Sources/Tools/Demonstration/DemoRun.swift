@@ -145,7 +145,7 @@ actor DemoRun {
                     await publishing.add(item)
                     while publishing.mustWait {
                         try programs?.requireRunning()
-                        publishing.note(try await AccountReader(admin, settings).read())
+                        publishing.note(try await AccountReader(admin, settings).read(Topology.stages))
                         if publishing.mustWait { try await Task.sleep(for: DemoSettling.pause) }
                     }
                     let count = publishing.count
@@ -165,7 +165,7 @@ actor DemoRun {
             try await KafkaAdmin.with(await servers.kafkaConfiguration) { admin in
                 while true {
                     try programs?.requireRunning()
-                    let reconciliation = try await AccountReader(admin, settings).read()
+                    let reconciliation = try await AccountReader(admin, settings).read(Topology.stages)
                     progress.show("settling", reconciliation.progress)
                     guard try !wait.isOver(reconciliation, at: .now) else { break }
                     try await Task.sleep(for: DemoSettling.pause)
@@ -220,7 +220,7 @@ actor DemoRun {
         let configuration = await servers.kafkaConfiguration
         let settings = try await workerSettings()
         let reconciliation = try await KafkaAdmin.lend(configuration) { admin in
-            try await AccountReader(admin, settings).read()
+            try await AccountReader(admin, settings).read(Topology.stages)
         }
         let letters = try await DemoLetters.read(
             DeadLetterTopic(name: servers.topicPrefix + Topic.deadLetter, configuration: configuration))

@@ -123,6 +123,8 @@ extension PipelineTests.LeastPrivilegeTests {
         let begun = try await other.submit("/replays", replay, from: page)
         #expect(begun.status == 303, "\(begun.body)")
         let path = try #require(begun.location)
+        // An outcome counts once the index has read as far as the topic goes.
+        try await errands.expect([.init("dead-letter-index", "index --until-end")], of: "dead-letter")
         try await eventually("the replay has to be completed") { try await other.get(path).body.contains("completed") }
         let accepted = try await errands.pipeline.withDatabase { connection in
             try await connection.query(

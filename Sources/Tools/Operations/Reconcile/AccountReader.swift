@@ -1,5 +1,5 @@
 package import Kafka
-import Records
+package import Records
 package import Settings
 import Topology
 import Worker
@@ -18,19 +18,19 @@ package struct AccountReader: Sendable {
     }
 
     /// The stages that have an account.
-    static let stages = Topology.stages + [.deadLetterIndex]
+    package static let stages = Topology.stages + [.deadLetterIndex]
 
-    /// Reads the accounts of all stages and of their output topics.
+    /// Reads the accounts of stages and of their output topics.
     ///
     /// Commits are read before the ends of topics, so that the topics contain all outputs counted
     /// in them, even while workers run.
-    package func read() async throws -> Reconciliation {
+    package func read(_ described: [StageDescription] = stages) async throws -> Reconciliation {
         let topics = try await partitions()
         let cluster = try await admin.clusterID(deadline: Self.deadline)
         var commits: [StageDescription: [TopicPartition: CommittedOffset]] = [:]
-        for stage in Self.stages { commits[stage] = try await committed(stage, topics[stage.inputTopic] ?? []) }
+        for stage in described { commits[stage] = try await committed(stage, topics[stage.inputTopic] ?? []) }
         let marks = try await admin.listOffsets(topics.values.flatMap(\.self), deadline: Self.deadline)
-        let stages = Self.stages.map { stage in
+        let stages = described.map { stage in
             account(
                 stage, cluster, partitions: topics[stage.inputTopic] ?? [], commits: commits[stage] ?? [:], marks: marks
             )
