@@ -110,7 +110,7 @@ struct IndexRun {
                 "KAFKA_SESSION_TIMEOUT": rig.cluster.mock == nil ? "6s" : "4s", "RETRY_DELAY_MAX": "1s",
                 "DATABASE_URL": rig.options.connectionString,
             ].merging(other) { $1 }, filePath: nil)
-        let service = try WorkerService(program, source.read(), source, log: rig.log)
+        let service = try WorkerService(program, source.read(), from: source, log: rig.log)
         self.service = service
         running = Task { try await service.run() }
     }

@@ -108,8 +108,8 @@ import Testing
     }
 
     @Test func `the findings of a check are listed, and settings come before an outage`() {
-        let outage = ConnectionFinding.wrong("Kafka", ExitCode.unavailable, "no answer\nforged")
-        let schema = ConnectionFinding.wrong("schema", ExitCode.configuration, "version 3")
+        let outage = ConnectionFinding.wrong("Kafka", exitCode: ExitCode.unavailable, "no answer\nforged")
+        let schema = ConnectionFinding.wrong("schema", exitCode: ExitCode.configuration, "version 3")
         let fine = ConnectionFinding.fine("database", "answers")
         #expect([fine].outcome(of: "x") == CommandOutcome(exitCode: 0, output: "ok     database: answers\n"))
         #expect([outage, fine].outcome(of: "x").exitCode == 69)

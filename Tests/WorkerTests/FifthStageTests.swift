@@ -79,7 +79,7 @@ import Worker
                 "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": prefix, "HTTP_PORT": "0",
                 "SORTING_WORD_BYTES_MAX": "8",
             ], filePath: nil)
-        let service = try WorkerService(program, source.read(), source, log: rig.log)
+        let service = try WorkerService(program, source.read(), from: source, log: rig.log)
         let running = Task { try await service.run() }
         let texts = ["order 1", "return 1", "order 22", "neither", "order 333"]
         let report = await rig.producer.send(

@@ -33,7 +33,7 @@ package struct APIFailure: Error, Hashable, Sendable {
 
     init(
         _ endpoint: APIEndpoint, _ action: Action, httpStatus: Int? = nil, errorCode: Int64? = nil,
-        isCancelled: Bool = false, _ reason: String
+        isCancelled: Bool = false, reason: String
     ) {
         self.endpoint = endpoint
         self.action = action
@@ -61,7 +61,7 @@ extension APIFailure: CustomStringConvertible {
 
 extension APIFailure {
     static func cancelled(_ endpoint: APIEndpoint) -> APIFailure {
-        APIFailure(endpoint, .retry(after: nil), isCancelled: true, "the request was cancelled")
+        APIFailure(endpoint, .retry(after: nil), isCancelled: true, reason: "the request was cancelled")
     }
 
     init(_ endpoint: APIEndpoint, _ error: HTTPSError) {
@@ -72,7 +72,7 @@ extension APIFailure {
                 .responseTooLarge, .malformedResponse, .cancelled, .systemLimit:
                 .retry(after: nil)
             }
-        self.init(endpoint, action, isCancelled: error.code == .cancelled, error.description)
+        self.init(endpoint, action, isCancelled: error.code == .cancelled, reason: error.description)
     }
 
     /// - Parameter response: a response whose status is no success.
@@ -81,7 +81,7 @@ extension APIFailure {
         let code = document?.root["errorCode"]?.int64
         let time = response.header("retry-after").flatMap { RetryAfter.time($0, now: now) }
         let (action, reason) = Self.verdict(status: response.status, code: code, after: time)
-        self.init(endpoint, action, httpStatus: response.status, errorCode: code, reason)
+        self.init(endpoint, action, httpStatus: response.status, errorCode: code, reason: reason)
     }
 
     /// The action and reason by Apple's error codes ("App Store Server API", Error codes).

@@ -93,14 +93,15 @@ extension AppStoreServerAPI {
         }
         return try await self.page(
             .notificationHistory, .post(body.bytes),
-            "/inApps/v1/notifications/history" + Self.query("?paginationToken=", page), reading: NotificationPage.init)
+            path: "/inApps/v1/notifications/history" + Self.query("?paginationToken=", page),
+            reading: NotificationPage.init)
     }
 
     /// Requests the status of all of the customer's subscriptions; returns the body unchanged.
     package func subscriptionStatuses(_ transactionID: String) async throws(APIFailure) -> [UInt8] {
         let id = try Self.checked(transactionID, .subscriptionStatuses)
         let path = "/inApps/v1/subscriptions/\(id)"
-        return try await json(.subscriptionStatuses, .get, path).documentBytes
+        return try await json(.subscriptionStatuses, .get, path: path).documentBytes
     }
 
     /// Requests a page of the customer's transactions, the oldest first.
@@ -112,7 +113,7 @@ extension AppStoreServerAPI {
         let id = try Self.checked(transactionID, .transactionHistory)
         let query = "?sort=ASCENDING" + Self.query("&revision=", revision)
         let path = "/inApps/v2/history/\(id)" + query
-        return try await page(.transactionHistory, .get, path, reading: TransactionPage.init)
+        return try await page(.transactionHistory, .get, path: path, reading: TransactionPage.init)
     }
 
     /// Requests a page of the customer's refunded transactions.
@@ -123,28 +124,28 @@ extension AppStoreServerAPI {
     {
         let id = try Self.checked(transactionID, .refundHistory)
         let path = "/inApps/v2/refund/lookup/\(id)" + Self.query("?revision=", revision)
-        return try await page(.refundHistory, .get, path, reading: TransactionPage.init)
+        return try await page(.refundHistory, .get, path: path, reading: TransactionPage.init)
     }
 
     /// Requests the order that a customer's receipt names; returns the body unchanged.
     package func lookUp(orderID: String) async throws(APIFailure) -> [UInt8] {
         let id = try Self.checked(orderID, .orderLookup)
-        return try await json(.orderLookup, .get, "/inApps/v1/lookup/\(id)").documentBytes
+        return try await json(.orderLookup, .get, path: "/inApps/v1/lookup/\(id)").documentBytes
     }
 
     /// Reports to Apple that the customer has received the purchased content; may be repeated.
     package func finish(_ transactionID: String) async throws(APIFailure) {
         let id = try Self.checked(transactionID, .finish)
-        _ = try await send(.finish, .post([]), "/inApps/v1/transactions/\(id)/finish")
+        _ = try await send(.finish, .post([]), path: "/inApps/v1/transactions/\(id)/finish")
     }
 }
 
 extension AppStoreServerAPI {
     /// Sends a request and returns the body of a successful response, which must be a JSON object.
-    private func json(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String) async throws(APIFailure)
+    private func json(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, path: String) async throws(APIFailure)
         -> JSONValue
     {
-        let response = try await send(endpoint, method, path)
+        let response = try await send(endpoint, method, path: path)
         let root: JSONValue
         do throws(JSONError) { root = try JSONDocument(parsing: response.body).root } catch {
             throw Self.unreadable(endpoint, "the response is not acceptable JSON: \(error)")
@@ -154,26 +155,26 @@ extension AppStoreServerAPI {
     }
 
     private func page<Page>(
-        _ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String,
+        _ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, path: String,
         reading read: (JSONValue) throws(MalformedPage) -> Page
     ) async throws(APIFailure) -> Page {
-        let root = try await json(endpoint, method, path)
+        let root = try await json(endpoint, method, path: path)
         do throws(MalformedPage) { return try read(root) } catch {
             throw Self.unreadable(endpoint, "the response has no usable \(error.member)")
         }
     }
 
     private static func unreadable(_ endpoint: APIEndpoint, _ reason: String) -> APIFailure {
-        APIFailure(endpoint, .retry(after: nil), httpStatus: 200, reason)
+        APIFailure(endpoint, .retry(after: nil), httpStatus: 200, reason: reason)
     }
 
-    private func send(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String) async throws(APIFailure)
+    private func send(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, path: String) async throws(APIFailure)
         -> HTTPSResponse
     {
         try await waitForTurn(endpoint)
         var isAnswered = false
         defer { paces[endpoint]?.end(isAnswered: isAnswered) }
-        let request = try request(endpoint, method, path)
+        let request = try request(endpoint, method, path: path)
         let response: HTTPSResponse
         do throws(HTTPSError) { response = try await client.send(request) } catch { throw APIFailure(endpoint, error) }
         guard !(200..<300).contains(response.status) else {
@@ -195,18 +196,18 @@ extension AppStoreServerAPI {
         while let turn = paces[endpoint]?.take(now: clock.now(), uptime: clock.uptime()) {
             switch turn {
             case .go: return
-            case .held(let time): throw APIFailure(endpoint, .retry(after: time), "Apple has asked to wait")
+            case .held(let time): throw APIFailure(endpoint, .retry(after: time), reason: "Apple has asked to wait")
             case .wait(let wait): do { try await clock.sleep(wait) } catch { throw .cancelled(endpoint) }
             }
         }
     }
 
-    private func request(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String) throws(APIFailure)
+    private func request(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, path: String) throws(APIFailure)
         -> HTTPSRequest
     {
         let token: String
         do throws(KeyError) { token = try tokens.token(at: clock.now()) } catch {
-            throw APIFailure(endpoint, .stop, "\(error)")
+            throw APIFailure(endpoint, .stop, reason: "\(error)")
         }
         var headers = [
             HTTPSHeader("Authorization", "Bearer \(token)"), HTTPSHeader("Accept", "application/json"),
@@ -221,7 +222,7 @@ extension AppStoreServerAPI {
     /// Checks that an identifier can be part of a path; Apple's consist of digits, or of letters and digits.
     private static func checked(_ id: String, _ endpoint: APIEndpoint) throws(APIFailure) -> String {
         guard idBytes.contains(id.utf8.count), id.utf8.allSatisfy({ $0.isUnreserved && $0 != 0x2E }) else {
-            throw APIFailure(endpoint, .notFound, "the identifier cannot be one of Apple's")
+            throw APIFailure(endpoint, .notFound, reason: "the identifier cannot be one of Apple's")
         }
         return id
     }

@@ -110,7 +110,7 @@ package struct Observation: Sendable {
         let verification = try head.optionalObject("verification", VerificationFacts.init(reading:))
         guard isUnsigned || verification != nil else { throw head.missing("verification") }
         self.verification = isUnsigned ? nil : verification
-        facts = try Shared(Self.facts(reading: &head, environment, bundleID, self.verification))
+        facts = try Shared(Self.facts(reading: &head, environment, bundleID, verification: self.verification))
         let payloadBytes = try head.optionalObject("payloadBytes", ObservationPayloads.lengths(reading:))
         notification = try head.optionalObject("notification", ObservedNotification.init(reading:))
         claims = try head.optionalObject("claims", ObservationClaims.init(reading:)) ?? ObservationClaims()
@@ -126,7 +126,7 @@ package struct Observation: Sendable {
 
     private static func facts(
         reading head: inout some HeadMembers, _ environment: Environment, _ bundleID: Identifier?,
-        _ verification: VerificationFacts?
+        verification: VerificationFacts?
     ) throws(ObservationError) -> SignedFacts {
         try head.optionalObject("facts") { (object) throws(ObservationError) in
             try SignedFacts(reading: &object, environment: environment, bundleID: bundleID, verification: verification)

@@ -14,7 +14,7 @@ package struct ConnectionFinding: Sendable {
         ConnectionFinding(subject, .success(fact))
     }
 
-    package static func wrong(_ subject: String, _ exitCode: Int32, _ message: String) -> ConnectionFinding {
+    package static func wrong(_ subject: String, exitCode: Int32, _ message: String) -> ConnectionFinding {
         ConnectionFinding(subject, .failure(CommandError(exitCode, message)))
     }
 }

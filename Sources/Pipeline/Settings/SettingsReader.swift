@@ -46,9 +46,9 @@ struct SettingsReader {
             } else if !known.contains(name) {
                 guard !schema.ignores(name) else { continue }
                 let hint = Spelling.hint(for: name, among: known)
-                report(name, origin, "there is no such setting\(hint)")
+                report(name, in: origin, "there is no such setting\(hint)")
             } else if values.updateValue(value, forKey: name) != nil {
-                report(name, origin, "given twice, nested and with a dotted name")
+                report(name, in: origin, "given twice, nested and with a dotted name")
             }
         }
         return values
@@ -63,7 +63,7 @@ struct SettingsReader {
             }
             let alternative = declaration.isSecret ? " or \(declaration.environmentName)_FILE" : ""
             report(
-                declaration.name, "environment \(declaration.environmentName)\(alternative)",
+                declaration.name, in: "environment \(declaration.environmentName)\(alternative)",
                 "required: expected \(declaration.expected)")
             return nil
         }
@@ -87,7 +87,7 @@ struct SettingsReader {
         if declaration.isSecret, let path = environment["\(name)_FILE"] {
             let origin = "environment \(name)_FILE"
             if inEnvironment != nil {
-                report(declaration.name, origin, "given twice: set \(name) or \(name)_FILE")
+                report(declaration.name, in: origin, "given twice: set \(name) or \(name)_FILE")
                 return nil
             }
             return secret(declaration, path: path, origin: origin)
@@ -101,7 +101,7 @@ struct SettingsReader {
         SettingInput, origin: String
     )? {
         guard let line = FileBytes.firstLine(path) else {
-            report(declaration.name, origin, "expected the path of a readable UTF-8 file")
+            report(declaration.name, in: origin, "expected the path of a readable UTF-8 file")
             return nil
         }
         return (.text(line), origin)
@@ -116,14 +116,14 @@ struct SettingsReader {
         _ mismatch: SettingMismatch, of declaration: SettingDeclaration, input: SettingInput, origin: String
     ) {
         guard mismatch.faults.isEmpty else {
-            for fault in mismatch.faults { report("\(declaration.name)\(fault.path)", origin, fault.message) }
+            for fault in mismatch.faults { report("\(declaration.name)\(fault.path)", in: origin, fault.message) }
             return
         }
         let found = declaration.isSecret ? "" : ", found \(input.excerpt)"
-        report(declaration.name, origin, "expected \(declaration.expected)\(found)")
+        report(declaration.name, in: origin, "expected \(declaration.expected)\(found)")
     }
 
-    private mutating func report(_ setting: String, _ origin: String?, _ message: String) {
+    private mutating func report(_ setting: String, in origin: String?, _ message: String) {
         problems.append(SettingProblem(setting: setting, origin: origin, message: message))
     }
 }

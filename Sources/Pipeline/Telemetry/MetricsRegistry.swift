@@ -30,17 +30,17 @@ package final class MetricsRegistry: Sendable {
     ///
     /// - Parameter name: the name of the counted events with their unit, without namespace and `_total`.
     package func counter(_ name: String, _ help: String, labels: [String] = []) -> MetricFamily<Counter> {
-        let family = family("\(name)_total", help, labels) { Counter() }
+        let family = family("\(name)_total", help, labels: labels) { Counter() }
         add(family, type: "counter") { text, values, counter in
-            text.sample(family.name, family.labels, values, value: "\(counter.value)")
+            text.sample(family.name, labels: family.labels, values: values, value: "\(counter.value)")
         }
         return family
     }
 
     package func gauge(_ name: String, _ help: String, labels: [String] = []) -> MetricFamily<Gauge> {
-        let family = family(name, help, labels) { Gauge() }
+        let family = family(name, help, labels: labels) { Gauge() }
         add(family, type: "gauge") { text, values, gauge in
-            text.sample(family.name, family.labels, values, value: MetricsText.number(gauge.value))
+            text.sample(family.name, labels: family.labels, values: values, value: MetricsText.number(gauge.value))
         }
         return family
     }
@@ -49,9 +49,9 @@ package final class MetricsRegistry: Sendable {
     ///
     /// - Parameter name: the name with `_seconds`, without namespace and `_total`.
     package func secondsCounter(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Gauge> {
-        let family = family("\(name)_total", help, labels) { Gauge() }
+        let family = family("\(name)_total", help, labels: labels) { Gauge() }
         add(family, type: "counter") { text, values, sum in
-            text.sample(family.name, family.labels, values, value: MetricsText.number(sum.value))
+            text.sample(family.name, labels: family.labels, values: values, value: MetricsText.number(sum.value))
         }
         return family
     }
@@ -60,9 +60,9 @@ package final class MetricsRegistry: Sendable {
         _ name: String, _ help: String, bounds: [Double] = Histogram.secondsBounds, labels: [String] = []
     ) -> MetricFamily<Histogram> {
         precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bounds have to rise")
-        let family = family(name, help, labels) { Histogram(bounds: bounds) }
+        let family = family(name, help, labels: labels) { Histogram(bounds: bounds) }
         add(family, type: "histogram") { text, values, histogram in
-            text.histogram(family.name, family.labels, values, value: histogram)
+            text.histogram(family.name, labels: family.labels, values: values, value: histogram)
         }
         return family
     }
@@ -70,11 +70,11 @@ package final class MetricsRegistry: Sendable {
     /// Declares a metric that is measured at each exposition, under exactly this name.
     ///
     /// Use it for the names that all Prometheus clients share, such as `process_cpu_seconds_total`.
-    package func measured(_ name: String, _ help: String, type: String, _ measure: @escaping @Sendable () -> Double) {
+    package func measured(_ name: String, _ help: String, type: String, measure: @escaping @Sendable () -> Double) {
         precondition(MetricName.isValid(name), "\(name) is no metric name")
         add(name) { text in
             text.head(name, help: help, type: type)
-            text.sample(name, [], [], value: MetricsText.number(measure()))
+            text.sample(name, labels: [], values: [], value: MetricsText.number(measure()))
         }
     }
 
@@ -93,7 +93,7 @@ package final class MetricsRegistry: Sendable {
     }
 
     private func family<Series>(
-        _ name: String, _ help: String, _ labels: [String], make: @escaping @Sendable () -> Series
+        _ name: String, _ help: String, labels: [String], make: @escaping @Sendable () -> Series
     ) -> MetricFamily<Series> {
         let whole = "\(Self.namespace)_\(name)"
         precondition(MetricName.isValid(whole), "\(whole) is no metric name")

@@ -10,7 +10,7 @@ struct MetricsText {
         text += "# HELP \(name) \(line)\n# TYPE \(name) \(type)\n"
     }
 
-    mutating func sample(_ name: String, _ labels: [String], _ values: [String], bound: String? = nil, value: String) {
+    mutating func sample(_ name: String, labels: [String], values: [String], bound: String? = nil, value: String) {
         var pairs = common.map { "\($0.name)=\"\(MetricName.escaped($0.value))\"" }
         pairs += zip(labels, values).map { "\($0)=\"\(MetricName.escaped($1))\"" }
         if let bound { pairs.append("le=\"\(bound)\"") }
@@ -19,15 +19,15 @@ struct MetricsText {
         text += " \(value)\n"
     }
 
-    mutating func histogram(_ name: String, _ labels: [String], _ values: [String], value histogram: Histogram) {
+    mutating func histogram(_ name: String, labels: [String], values: [String], value histogram: Histogram) {
         let snapshot = histogram.snapshot
         var count = 0
         for (bound, inRange) in zip(histogram.bounds + [.infinity], snapshot.counts) {
             count += inRange
-            sample("\(name)_bucket", labels, values, bound: Self.number(bound), value: "\(count)")
+            sample("\(name)_bucket", labels: labels, values: values, bound: Self.number(bound), value: "\(count)")
         }
-        sample("\(name)_sum", labels, values, value: Self.number(snapshot.sum))
-        sample("\(name)_count", labels, values, value: "\(count)")
+        sample("\(name)_sum", labels: labels, values: values, value: Self.number(snapshot.sum))
+        sample("\(name)_count", labels: labels, values: values, value: "\(count)")
     }
 
     /// Formats a number for Prometheus.

@@ -27,7 +27,7 @@ extension JSONParser {
     private func requireNew(_ key: Int, amongKeysOf container: OpenContainer, _ input: Span<UInt8>) throws(JSONError) {
         var other = container.node + 1
         while other < key {
-            if haveEqualContent(nodes[other], nodes[key], input) {
+            if haveEqualContent(nodes[other], nodes[key], in: input) {
                 throw JSONError(code: .duplicateKey, offset: Int(nodes[key].start))
             }
             // The value follows its key; the value's `next` is the next key.
@@ -35,7 +35,7 @@ extension JSONParser {
         }
     }
 
-    private func haveEqualContent(_ first: JSONNode, _ second: JSONNode, _ input: Span<UInt8>) -> Bool {
+    private func haveEqualContent(_ first: JSONNode, _ second: JSONNode, in input: Span<UInt8>) -> Bool {
         if first.hasEscapes || second.hasEscapes {
             var decoded: (first: [UInt8], second: [UInt8]) = ([], [])
             StringContent.decode(input, first.content, into: &decoded.first)
@@ -56,8 +56,8 @@ extension JSONParser {
         var decoded: [UInt8] = []
         var key = container.node + 1
         while key < nodes.count {
-            let isNew = table.insert(key, hash: hash(input, nodes[key], &decoded)) { other in
-                haveEqualContent(nodes[other], nodes[key], input)
+            let isNew = table.insert(key, hash: hash(input, nodes[key], decodingInto: &decoded)) { other in
+                haveEqualContent(nodes[other], nodes[key], in: input)
             }
             guard isNew else { throw JSONError(code: .duplicateKey, offset: Int(nodes[key].start)) }
             key = Int(nodes[key + 1].next)
@@ -65,7 +65,7 @@ extension JSONParser {
     }
 
     /// - Parameter decoded: temporary storage, reused between calls.
-    private func hash(_ input: Span<UInt8>, _ key: JSONNode, _ decoded: inout [UInt8]) -> Int {
+    private func hash(_ input: Span<UInt8>, _ key: JSONNode, decodingInto decoded: inout [UInt8]) -> Int {
         var hasher = Hasher()
         if key.hasEscapes {
             decoded.removeAll(keepingCapacity: true)

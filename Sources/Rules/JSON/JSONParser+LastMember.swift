@@ -2,7 +2,7 @@
 extension JSONParser {
     /// Whether the next bytes are the comma and the name of this member of the outermost object, as `JSONWriter`
     /// writes them.
-    func isBefore(_ member: StaticString, _ input: Span<UInt8>, _ expected: Expectation) -> Bool {
+    func isBefore(_ member: StaticString, _ input: Span<UInt8>, expecting expected: Expectation) -> Bool {
         guard open.count == 1, open[0].isObject, expected == .commaOrEnd else { return false }
         let name = position + 2
         let end = name + member.utf8CodeUnitCount

@@ -47,7 +47,7 @@ struct JSONParser {
                 guard expected == .end else { throw fault(.unexpectedEnd) }
                 return
             }
-            if let lastMember, isBefore(lastMember, input, expected) {
+            if let lastMember, isBefore(lastMember, input, expecting: expected) {
                 _ = try close(input)
                 return
             }
@@ -91,9 +91,9 @@ struct JSONParser {
             try openContainer(.array)
             return .valueOrEnd
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try readNumber(input)
-        case UInt8(ascii: "t"): try readLiteral(input, "true", .bool)
-        case UInt8(ascii: "f"): try readLiteral(input, "false", .bool)
-        case UInt8(ascii: "n"): try readLiteral(input, "null", .null)
+        case UInt8(ascii: "t"): try readLiteral(input, "true", as: .bool)
+        case UInt8(ascii: "f"): try readLiteral(input, "false", as: .bool)
+        case UInt8(ascii: "n"): try readLiteral(input, "null", as: .null)
         default: throw fault(byte < 0x80 ? .unexpectedByte : .notUTF8)
         }
         return open.isEmpty ? .end : .commaOrEnd
@@ -134,7 +134,8 @@ struct JSONParser {
         return open.isEmpty ? .end : .commaOrEnd
     }
 
-    private mutating func readLiteral(_ input: Span<UInt8>, _ literal: StaticString, _ kind: JSONKind) throws(JSONError)
+    private mutating func readLiteral(_ input: Span<UInt8>, _ literal: StaticString, as kind: JSONKind)
+        throws(JSONError)
     {
         let start = position
         for index in 0..<literal.utf8CodeUnitCount {

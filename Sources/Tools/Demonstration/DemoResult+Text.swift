@@ -22,7 +22,9 @@ extension DemoResult {
         let good = counts.filter { !refused.contains($0.kind) }
         let bad = counts.filter { refused.contains($0.kind) }
         var table = TextTable([.init("genuine"), .init("", .right), .init("  to be refused"), .init("", .right)])
-        for row in 0..<max(good.count, bad.count) { table.add(Self.cells(good, row, "") + Self.cells(bad, row, "  ")) }
+        for row in 0..<max(good.count, bad.count) {
+            table.add(Self.cells(good, row, indent: "") + Self.cells(bad, row, indent: "  "))
+        }
         table.add(["", "", "", ""])
         table.add(["together", Self.sum(good), "  together", Self.sum(bad)])
         let heading =
@@ -31,7 +33,7 @@ extension DemoResult {
         return [heading, ""] + table.lines(indent: Self.margin.count)
     }
 
-    private static func cells(_ counts: [(kind: DemoKind, count: Int)], _ row: Int, _ indent: String) -> [String] {
+    private static func cells(_ counts: [(kind: DemoKind, count: Int)], _ row: Int, indent: String) -> [String] {
         guard row < counts.count else { return ["", ""] }
         return [indent + counts[row].kind.rawValue, Quantity.grouped(counts[row].count)]
     }

@@ -71,9 +71,10 @@ struct Sample {
             notes = story.remarks
             return
         }
-        let app = DemoApp(bundleID: bundleID, environment: try Self.choice("environment", arguments, Self.environments))
+        let app = DemoApp(
+            bundleID: bundleID, environment: try Self.choice("environment", arguments, of: Self.environments))
         let kinds = SampleKind.allCases.map(\.rawValue)
-        let kind = SampleKind(rawValue: try Self.choice("kind", arguments, kinds)) ?? .purchase
+        let kind = SampleKind(rawValue: try Self.choice("kind", arguments, of: kinds)) ?? .purchase
         let traffic = SampleTraffic(kind, of: try Self.identifier("product", arguments), in: app)
         let tokens = try Self.tokens(arguments)
         let made = try traffic.bodies(of: tokens, now: Self.now, signers: signers())
@@ -99,7 +100,7 @@ struct Sample {
     }
 
     /// Returns the given choice, or the first one.
-    private static func choice(_ option: String, _ arguments: CommandArguments, _ choices: [String]) throws(UsageError)
+    private static func choice(_ option: String, _ arguments: CommandArguments, of choices: [String]) throws(UsageError)
         -> String
     {
         let text = arguments.value(option) ?? choices[0]

@@ -57,10 +57,10 @@ package enum IndexCommand: DeadLetterCommand {
             filePath: context.arguments.value("config"), problems: { WorkerProcess.problems(.deadLetterIndex, $0) })
         let values = try source.read()
         if isCheck { return await check(context, values) }
-        guard modes.first == "until-end" else { return await WorkerProcess.run(.deadLetterIndex, values, source) }
+        guard modes.first == "until-end" else { return await WorkerProcess.run(.deadLetterIndex, values, from: source) }
         let end = IndexEnd(topic: context.topic, client: try await context.database())
         let isReached = Atomic(false)
-        let exitCode = await WorkerProcess.run(.deadLetterIndex, values, source) {
+        let exitCode = await WorkerProcess.run(.deadLetterIndex, values, from: source) {
             await end.reach()
             isReached.store(!Task.isCancelled, ordering: .releasing)
         }

@@ -15,7 +15,7 @@ final class DeferredAnswers: @unchecked Sendable {
     /// Suspends the connection and answers it in its own task.
     ///
     /// - Returns: the response to send at once if too many tasks run or the server stops.
-    func start(_ connection: borrowing HTTPConnection, _ exchange: HTTPExchange, _ answer: @escaping HTTPServer.Answer)
+    func start(_ connection: borrowing HTTPConnection, _ exchange: HTTPExchange, by answer: @escaping HTTPServer.Answer)
         -> HTTPResponse?
     {
         condition.withLock {

@@ -30,7 +30,7 @@ import Synchronization
         address: String = "127.0.0.1", port: UInt16 = 0, routes: [HTTPRoute], limits: HTTPLimits = .standard
     ) throws(HTTPServerError) {
         let router = HTTPRouter(routes)
-        try self.init(address: address, port: port, HTTPService(limits, router.match), limits)
+        try self.init(address: address, port: port, service: HTTPService(limits, router.match), limits: limits)
     }
 
     /// Starts listening, and answers each request in a task, whatever its path.
@@ -51,12 +51,12 @@ import Synchronization
             }
             return .found(known, .deferred(answer))
         }
-        try self.init(address: address, port: port, service, limits, identity)
+        try self.init(address: address, port: port, service: service, limits: limits, identity: identity)
     }
 
-    private init(
-        address: String, port: UInt16, _ service: HTTPService, _ limits: HTTPLimits, _ identity: HTTPIdentity? = nil
-    ) throws(HTTPServerError) {
+    private init(address: String, port: UInt16, service: HTTPService, limits: HTTPLimits, identity: HTTPIdentity? = nil)
+        throws(HTTPServerError)
+    {
         let socket = try ListeningSocket(address: address, port: port)
         self.port = socket.port
         self.service = service
@@ -156,7 +156,7 @@ final class HTTPService: Sendable {
         guard !exchange.isTooLarge else { return HTTPExchange.tooLarge }
         switch exchange.handling {
         case .immediate(let handler): return handler(exchange.request)
-        case .deferred(let answer): return exchange.response ?? answers.start(connection, exchange, answer)
+        case .deferred(let answer): return exchange.response ?? answers.start(connection, exchange, by: answer)
         }
     }
 }

@@ -26,22 +26,22 @@ import Synchronization
 
     static func consumer(_ configuration: [String: String], handlers: KafkaHandlers) throws(KafkaError) -> ClientHandle
     {
-        let client = try make(RD_KAFKA_CONSUMER, configuration, handlers) { $0.setConsumerCallbacks() }
+        let client = try make(RD_KAFKA_CONSUMER, configuration, handlers: handlers) { $0.setConsumerCallbacks() }
         // With this call, errors and events arrive in the one queue that the consumer polls.
         unsafe rd_kafka_poll_set_consumer(client.pointer)
         return client
     }
 
     static func producer(_ configuration: [String: String], handlers: KafkaHandlers) throws(KafkaError) -> ClientHandle
-    { try make(RD_KAFKA_PRODUCER, configuration, handlers) { $0.setProducerCallbacks() } }
+    { try make(RD_KAFKA_PRODUCER, configuration, handlers: handlers) { $0.setProducerCallbacks() } }
 
     /// Creates a client for metadata and administration: a producer, because librdkafka has no admin type.
     static func admin(_ configuration: [String: String], handlers: KafkaHandlers, isOfNewestIdentity: Bool)
         throws(KafkaError) -> ClientHandle
-    { try make(RD_KAFKA_PRODUCER, configuration, handlers, isOfNewestIdentity: isOfNewestIdentity) { _ in } }
+    { try make(RD_KAFKA_PRODUCER, configuration, handlers: handlers, isOfNewestIdentity: isOfNewestIdentity) { _ in } }
 
     private static func make(
-        _ type: rd_kafka_type_t, _ configuration: [String: String], _ handlers: KafkaHandlers,
+        _ type: rd_kafka_type_t, _ configuration: [String: String], handlers: KafkaHandlers,
         isOfNewestIdentity: Bool = true, settingCallbacks: (borrowing ClientConfiguration) -> Void
     ) throws(KafkaError) -> ClientHandle {
         // Passwords and certificates may have changed since these properties were read.

@@ -95,7 +95,7 @@ package final class KafkaProducer: Sendable {
                 bytes = 0
             }
             bytes += size
-            if let error = await enqueue(records[index], tickets, index) {
+            if let error = await enqueue(records[index], tickets, at: index) {
                 delivery.settle(index, offset: -1, error: error)
             }
         }
@@ -109,7 +109,7 @@ package final class KafkaProducer: Sendable {
     /// Sends and waits until each record is acknowledged or has failed.
     package func send(_ records: [ProducerRecord]) async -> DeliveryReport { await enqueue(records).report() }
 
-    private func enqueue(_ record: ProducerRecord, _ tickets: DeliveryTickets, _ index: Int) async -> KafkaError? {
+    private func enqueue(_ record: ProducerRecord, _ tickets: DeliveryTickets, at index: Int) async -> KafkaError? {
         while true {
             guard let client = shared.client else { return .closed("producer") }
             guard let topic = unsafe topics.handle(record.topic) else { return .closed("producer") }

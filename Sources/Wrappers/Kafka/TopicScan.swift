@@ -81,7 +81,7 @@ package final class TopicScan {
                 wait?.answered()
                 (wait, lastAnswer, lastError) = (nil, .now, nil)
             } else if let silenceMax, ContinuousClock.now - lastAnswer > silenceMax {
-                throw Self.silence(rest, silenceMax, lastError)
+                throw Self.silence(rest, silenceMax, error: lastError)
             }
         }
     }
@@ -172,7 +172,7 @@ package final class TopicScan {
 }
 
 extension TopicScan {
-    private static func silence(_ rest: [TopicPartition: Range<Int64>], _ silenceMax: Duration, _ error: KafkaError?)
+    private static func silence(_ rest: [TopicPartition: Range<Int64>], _ silenceMax: Duration, error: KafkaError?)
         -> KafkaError
     {
         let first = rest.min { $0.key < $1.key }

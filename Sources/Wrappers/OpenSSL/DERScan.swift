@@ -125,7 +125,7 @@ enum ElementCount {
     static func of(_ bytes: [UInt8], _ range: Range<Int>, countMax: Int) -> Int {
         var offset = range.lowerBound
         var count = 0
-        while count <= countMax, let element = header(bytes, offset, range.upperBound) {
+        while count <= countMax, let element = header(bytes, from: offset, to: range.upperBound) {
             count += 1
             offset = element.isConstructed ? element.content : element.end
         }
@@ -141,7 +141,7 @@ enum ElementCount {
     /// Reads the header of an element.
     ///
     /// `nil` if tag and length exceed the range.
-    private static func header(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Header? {
+    private static func header(_ bytes: [UInt8], from start: Int, to end: Int) -> Header? {
         guard start < end else { return nil }
         var offset = start + 1
         if bytes[start] & 0x1F == 0x1F {

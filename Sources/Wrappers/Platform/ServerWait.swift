@@ -39,7 +39,7 @@ package final class ServerWait: Sendable {
         for server: @autoclosure () -> String, within limit: Duration? = nil, patience: Duration = .seconds(2)
     ) -> ServerWait? {
         guard let reporter else { return nil }
-        let wait = ServerWait(server(), limit, reporter.report)
+        let wait = ServerWait(server(), limit: limit, report: reporter.report)
         Task.detached { [weak wait] in
             try? await Task.sleep(for: patience)
             wait?.reportWait()
@@ -47,7 +47,7 @@ package final class ServerWait: Sendable {
         return wait
     }
 
-    private init(_ server: String, _ limit: Duration?, _ report: @escaping @Sendable (String) -> Void) {
+    private init(_ server: String, limit: Duration?, report: @escaping @Sendable (String) -> Void) {
         self.server = server
         self.limit = limit
         self.report = report

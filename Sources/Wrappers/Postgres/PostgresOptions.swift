@@ -147,12 +147,12 @@ struct ConnectionString {
     /// A socket is shown by its folder instead of a host.
     var server: String {
         let defaults = unsafe Self.values(PQconndefaults()) ?? [:]
-        func known(_ named: [String], _ name: String, _ other: String) -> [String] {
+        func known(_ named: [String], _ name: String, or other: String) -> [String] {
             let known = named.isEmpty ? Self.list(name, of: defaults) : named
             return known.isEmpty ? [other] : known
         }
-        let ports = known(ports, "port", "5432")
-        return known(hosts, "host", "localhost").enumerated().map { index, host in
+        let ports = known(ports, "port", or: "5432")
+        return known(hosts, "host", or: "localhost").enumerated().map { index, host in
             // The string has one port for each host, or one port for all hosts.
             "\(host):\(ports[min(index, ports.count - 1)])"
         }.joined(separator: ",")

@@ -45,7 +45,7 @@ import Worker
             schema: WorkerProgram.dedupe.schema, environment: ["DATABASE_PASSWORD_FILE": password.path],
             filePath: settings.path, problems: { WorkerProcess.problems(.dedupe, $0) })
         let log = RecordingLogHandler(level: .info)
-        let service = try WorkerService(.dedupe, source.read(), source, log: log)
+        let service = try WorkerService(.dedupe, source.read(), from: source, log: log)
         let running = Task { try await service.run() }
         await eventually { service.health.isReady }
 

@@ -49,7 +49,7 @@ final class VerifyRig: Sendable {
         let source = SettingsSource(
             schema: WorkerProgram.verify.schema, environment: [:], filePath: path,
             problems: { WorkerProcess.problems(.verify, $0) })
-        service = try WorkerService(.verify, source.read(), source, log: log)
+        service = try WorkerService(.verify, source.read(), from: source, log: log)
         let service = service
         running.withLock { $0 = Task { try await service.run() } }
     }

@@ -28,9 +28,9 @@ extension Assignment {
     /// Settles all that is left of a batch as forwarded.
     private func settle(_ batch: Batch, in assignment: inout Assignment) {
         let verdicts = batch.records.map { _ in Verdict(.forwarded) }
-        let processed = ProcessedBatch(batch, verdicts, PlainLetters(topic: "letters"))
+        let processed = ProcessedBatch(batch, verdicts, deadLetters: PlainLetters(topic: "letters"))
         for (part, increment) in zip(batch.parts, processed.increments()) {
-            assignment.settle(batch.id, part.claim, increment)
+            assignment.settle(batch.id, part.claim, adding: increment)
         }
     }
 

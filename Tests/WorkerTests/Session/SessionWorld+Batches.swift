@@ -22,7 +22,7 @@ extension SessionWorld {
         let verdicts = attempt.records.prefix(count).map { record in
             happens(3) ? .held(by: CancellationError()) : log(of: record).verdict(on: record)
         }
-        let (processed, rest) = core.processed(batch, verdicts, WorldLetters(), at: now, jitter: 0.75)
+        let (processed, rest) = core.processed(batch, verdicts, deadLetters: WorldLetters(), at: now, jitter: 0.75)
         work.removeFirst()
         if let rest { work.insert(rest, at: 0) }
         guard let processed else { return }

@@ -37,9 +37,9 @@ package struct OwnerReview: Sendable {
         while true {
             do {
                 return try await client.transaction { [groups] connection in
-                    try await lock(purchases, groups, connection)
+                    try await lock(purchases, groups, on: connection)
                     let found = try await mending(connection)
-                    let owners = try await review(reviewed, groups, connection)
+                    let owners = try await review(reviewed, groups, on: connection)
                     return try await body(connection, found, owners)
                 }
             } catch let missing as LocksMissing where attempt < Self.attemptsMax {
@@ -49,7 +49,7 @@ package struct OwnerReview: Sendable {
         }
     }
 
-    private func lock(_ purchases: [PurchaseKey], _ groups: Set<AppTransactionGroup>, _ connection: PostgresConnection)
+    private func lock(_ purchases: [PurchaseKey], _ groups: Set<AppTransactionGroup>, on connection: PostgresConnection)
         async throws
     {
         let scopes = Array(Set(purchases.map(\.scope)))
@@ -62,7 +62,7 @@ package struct OwnerReview: Sendable {
     }
 
     private func review(
-        _ scopes: Set<PurchaseScope>, _ groups: Set<AppTransactionGroup>, _ connection: PostgresConnection
+        _ scopes: Set<PurchaseScope>, _ groups: Set<AppTransactionGroup>, on connection: PostgresConnection
     ) async throws -> [OwnerDifference] {
         guard !scopes.isEmpty else { return [] }
         var transaction = LinkTransaction(

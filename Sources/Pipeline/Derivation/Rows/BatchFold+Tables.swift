@@ -8,7 +8,7 @@ extension BatchFold {
     ///
     /// - Parameter pipeline: statements that run first, such as the locks.
     package static func read(
-        _ scopes: [PurchaseScope], after pipeline: Pipeline, _ catalogs: CatalogStore, _ connection: PostgresConnection
+        _ scopes: [PurchaseScope], after pipeline: Pipeline, catalogs: CatalogStore, on connection: PostgresConnection
     ) async throws -> (fold: BatchFold, catalog: CatalogStore.Versioned) {
         var pipeline = pipeline
         let version = pipeline.add(CatalogTable.newestVersion)

@@ -142,9 +142,9 @@ package struct BatchFold {
         let (verdict, isFirst) = states[stateIndex][purchase.bundleID].apply(fact)
         if case .conflict = verdict { return verdict }
         originals[fact.key] = purchase.originalTransactionID
-        mark(purchase, record, verdict)
+        mark(purchase, record, verdict: verdict)
         if verdict.isContent, let payload = record.payloads[.transaction] {
-            history.add(fact, isFirst: isFirst, payload, record)
+            history.add(fact, isFirst: isFirst, payload, of: record)
         }
         return verdict
     }
@@ -167,25 +167,25 @@ package struct BatchFold {
         guard let stateIndex = stateIndexes[fact.key.scope] else { return .duplicate }
         let verdict = states[stateIndex].apply(fact)
         for bundleID in states[stateIndex].bundleIDs(joinedBy: fact.key) {
-            mark(fact.key.scope.purchase(bundleID), record, verdict)
+            mark(fact.key.scope.purchase(bundleID), record, verdict: verdict)
         }
-        if verdict.isContent, let payload = record.payloads[.renewalInfo] { history.add(fact, payload, record) }
+        if verdict.isContent, let payload = record.payloads[.renewalInfo] { history.add(fact, payload, of: record) }
         return verdict
     }
 
-    private mutating func mark(_ purchase: PurchaseKey, _ record: EntitleRecord, _ verdict: PartVerdict) {
+    private mutating func mark(_ purchase: PurchaseKey, _ record: EntitleRecord, verdict: PartVerdict) {
         if verdict == .new || occasions[purchase] == nil { occasions[purchase] = .record(record) }
     }
 
     private mutating func addHistory(of record: EntitleRecord) {
         if let fact = record.facts.appTransaction, let payload = record.payloads[.appTransaction] {
-            history.add(fact, payload, record)
+            history.add(fact, payload, of: record)
         }
         if let notification = record.notification, record.source != nil {
             let meaning = NotificationMeaning(type: notification.type, subtype: notification.subtype).with(
                 record.facts.renewal)
             meanings.append(meaning)
-            history.add(notification, meaning, record)
+            history.add(notification, meaning, of: record)
         }
     }
 }

@@ -48,7 +48,7 @@ package struct BatchProjector {
         fold.forEachPurchase { [occasions] state, index in
             let key = state.scope.purchase(state.purchases[index].bundleID)
             guard occasions[key] != nil else { return }
-            purchases[key] = Self.purchase(key, state, projection)
+            purchases[key] = Self.purchase(key, state, by: projection)
         }
         self.purchases = purchases
         countUnknown()
@@ -57,7 +57,7 @@ package struct BatchProjector {
     /// Whether a purchase of the batch is or was in a stack, so that `readStacks` must run first.
     package var isStacking: Bool { purchases.values.contains(where: \.isInStack) }
 
-    private static func purchase(_ key: PurchaseKey, _ state: borrowing ScopeState, _ projection: Projection)
+    private static func purchase(_ key: PurchaseKey, _ state: borrowing ScopeState, by projection: Projection)
         -> Purchase
     {
         let stored = state[key.bundleID]
@@ -186,7 +186,7 @@ extension BatchProjector {
                 if own[key] != nil {
                     purchases[key]?.state.rows = stored.rows
                 } else if keys.contains(key) {
-                    neighbours[key] = Self.purchase(key, state, projection)
+                    neighbours[key] = Self.purchase(key, state, by: projection)
                 }
             }
         }

@@ -14,7 +14,7 @@ struct History {
 
     var downloads: [AppTransactionFact] { Array(newestDownloads.values) }
 
-    mutating func add(_ fact: TransactionFact, isFirst: Bool, _ payload: ArraySlice<UInt8>, _ record: EntitleRecord) {
+    mutating func add(_ fact: TransactionFact, isFirst: Bool, _ payload: ArraySlice<UInt8>, of record: EntitleRecord) {
         let row: RevisionTable.Row = (
             kind: .transaction, environment: record.environment, bundleID: fact.key.bundleID,
             id: fact.key.transactionID, trust: "", track: fact.track, revision: fact.revision, payload: payload,
@@ -23,7 +23,7 @@ struct History {
         if isFirst { firstRevisions.append(row) } else { revisions.append(row) }
     }
 
-    mutating func add(_ fact: RenewalFact, _ payload: ArraySlice<UInt8>, _ record: EntitleRecord) {
+    mutating func add(_ fact: RenewalFact, _ payload: ArraySlice<UInt8>, of record: EntitleRecord) {
         revisions.append(
             (
                 kind: .renewal, environment: record.environment, bundleID: "", id: fact.key.originalTransactionID,
@@ -34,7 +34,7 @@ struct History {
 
     /// Adds an app transaction; one without an `appTransactionId` (signed before 2025) goes to
     /// `revisions` alone.
-    mutating func add(_ fact: AppTransactionFact, _ payload: ArraySlice<UInt8>, _ record: EntitleRecord) {
+    mutating func add(_ fact: AppTransactionFact, _ payload: ArraySlice<UInt8>, of record: EntitleRecord) {
         revisions.append(
             (
                 kind: .appTransaction, environment: fact.environment, bundleID: fact.bundleID, id: fact.id, trust: "",
@@ -47,7 +47,7 @@ struct History {
     }
 
     /// Adds a notification; one without a UUID is stored under its record's position.
-    mutating func add(_ notification: ObservedNotification, _ meaning: NotificationMeaning, _ record: EntitleRecord) {
+    mutating func add(_ notification: ObservedNotification, _ meaning: NotificationMeaning, of record: EntitleRecord) {
         let source = record.source
         let position = source.map { "\($0.position)/\($0.index)" }
         notifications.append(

@@ -37,7 +37,7 @@ package struct Reprojector: Sendable {
         async throws -> [RowDifference]
     {
         let scopes = Array(Set(purchases.map(\.scope)))
-        let (projector, changes, version) = try await project(scopes, kind, connection)
+        let (projector, changes, version) = try await project(scopes, kind: kind, on: connection)
         try await write(changes, by: projector, catalogVersion: version, on: connection)
         return changes.differences
     }
@@ -47,7 +47,7 @@ package struct Reprojector: Sendable {
         let scopes = Array(Set(purchases.map(\.scope)))
         do {
             return try await client.transaction { connection in
-                let (projector, _, _) = try await project(scopes, .rebuild, connection)
+                let (projector, _, _) = try await project(scopes, kind: .rebuild, on: connection)
                 throw Undone(contributions: projector.contributions())
             }
         } catch let undone as Undone { return undone.contributions }
@@ -59,14 +59,14 @@ package struct Reprojector: Sendable {
         var contributions: [PurchaseKey: [Contribution]] = [:]
     }
 
-    private func project(_ scopes: [PurchaseScope], _ kind: ChangeCause.Kind, _ connection: PostgresConnection)
+    private func project(_ scopes: [PurchaseScope], kind: ChangeCause.Kind, on connection: PostgresConnection)
         async throws -> (BatchProjector, RowChanges, catalogVersion: Int64?)
     {
         var pipeline = Pipeline()
         pipeline.add(Locks.projection, scopes)
         // Remove the closed periods first, so that the projection reads all facts instead of stored sums.
         pipeline.add(ClosedPeriodTable.remove, scopes)
-        var (fold, catalog) = try await BatchFold.read(scopes, after: pipeline, catalogs, connection)
+        var (fold, catalog) = try await BatchFold.read(scopes, after: pipeline, catalogs: catalogs, on: connection)
         fold.markAll(ChangeCause(kind))
         var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
         if projector.isStacking { try await projector.readStacks(connection) }

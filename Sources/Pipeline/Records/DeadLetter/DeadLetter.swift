@@ -50,10 +50,12 @@ package struct DeadLetter: Sendable, Equatable {
         stage = try headers.required(DeadLetterHeader.stage)
         guard
             let source = headers.position(
-                DeadLetterHeader.sourceTopic, DeadLetterHeader.sourcePartition, DeadLetterHeader.sourceOffset)
+                DeadLetterHeader.sourceTopic, partition: DeadLetterHeader.sourcePartition,
+                offset: DeadLetterHeader.sourceOffset)
         else { throw DeadLetterError(header: DeadLetterHeader.sourceTopic) }
         self.source = source
-        raw = headers.position(DeadLetterHeader.rawTopic, DeadLetterHeader.rawPartition, DeadLetterHeader.rawOffset)
+        raw = headers.position(
+            DeadLetterHeader.rawTopic, partition: DeadLetterHeader.rawPartition, offset: DeadLetterHeader.rawOffset)
         let state = headers[DeadLetterHeader.value].flatMap(DeadLetterValue.init)
         guard let state else { throw DeadLetterError(header: DeadLetterHeader.value) }
         value = state
@@ -112,7 +114,7 @@ struct DeadLetterHeaders {
 
     func number(_ name: String) -> Int64? { texts[name].flatMap { Int64($0) } }
 
-    func position(_ topic: String, _ partition: String, _ offset: String) -> RecordPosition? {
+    func position(_ topic: String, partition: String, offset: String) -> RecordPosition? {
         guard let topic = texts[topic], let partition = number(partition), let offset = number(offset),
             let partition = Int32(exactly: partition), partition >= 0, KafkaBounds.offsets.contains(offset)
         else { return nil }

@@ -41,9 +41,9 @@ package struct CommandSyntax: Sendable {
                 break
             }
             if argument.hasPrefix("--") {
-                try parseLong(argument.dropFirst(2), &rest, &parsed)
+                try parseLong(argument.dropFirst(2), &rest, into: &parsed)
             } else if argument.hasPrefix("-"), argument.count > 1 {
-                try parseShort(argument.dropFirst(), &rest, &parsed)
+                try parseShort(argument.dropFirst(), &rest, into: &parsed)
             } else {
                 parsed.operands.append(argument)
             }
@@ -52,7 +52,7 @@ package struct CommandSyntax: Sendable {
         return parsed
     }
 
-    private func parseLong(_ text: Substring, _ rest: inout ArraySlice<String>, _ parsed: inout CommandArguments)
+    private func parseLong(_ text: Substring, _ rest: inout ArraySlice<String>, into parsed: inout CommandArguments)
         throws(UsageError)
     {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -64,7 +64,7 @@ package struct CommandSyntax: Sendable {
         try add(parts.count == 2 ? String(parts[1]) : try next(&rest, for: option), to: option, &parsed)
     }
 
-    private func parseShort(_ text: Substring, _ rest: inout ArraySlice<String>, _ parsed: inout CommandArguments)
+    private func parseShort(_ text: Substring, _ rest: inout ArraySlice<String>, into parsed: inout CommandArguments)
         throws(UsageError)
     {
         var letters = text

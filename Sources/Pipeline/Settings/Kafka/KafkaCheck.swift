@@ -21,7 +21,7 @@ package enum KafkaCheck {
             let findings = await findings(admin, of: servers, needs: needs, group: group)
             await admin.close()
             return findings
-        } catch { return [.wrong("Kafka", error.exitCode, "\(error)")] }
+        } catch { return [.wrong("Kafka", exitCode: error.exitCode, "\(error)")] }
     }
 
     private static func findings(
@@ -37,33 +37,33 @@ package enum KafkaCheck {
         let names = needs.map(\.topic).filter { metadata.holds($0) }
         let told = try? await admin.topicConfigurations(names, deadline: settingsDeadline).value
         let settings = (told ?? [:]).mapValues { $0.mapValues(\.value) }
-        let topics = needs.map { finding($0, metadata, settings) }
+        let topics = needs.map { finding($0, metadata, settings: settings) }
         guard let group else { return [answer] + topics }
-        return [answer] + topics + [await finding(admin, group, metadata)]
+        return [answer] + topics + [await finding(admin, group, metadata: metadata)]
     }
 
     private static func refusal(by servers: String, _ error: KafkaError) -> ConnectionFinding {
         switch error.code {
         case .unauthenticated:
             .wrong(
-                "Kafka", ExitCode.configuration,
+                "Kafka", exitCode: ExitCode.configuration,
                 "\(error); \(servers) refuses the credentials or certificates: see RDKAFKA_SASL_*, "
                     + "RDKAFKA_SSL_* and RDKAFKA_SECURITY_PROTOCOL")
         default:
             .wrong(
-                "Kafka", error.exitCode,
+                "Kafka", exitCode: error.exitCode,
                 "no answer from \(servers): \(error); see kafka.bootstrap (KAFKA_BOOTSTRAP) and "
                     + "whether the brokers expect TLS (RDKAFKA_SECURITY_PROTOCOL)")
         }
     }
 
-    private static func finding(_ need: TopicNeed, _ metadata: ClusterMetadata, _ settings: [String: [String: String]])
+    private static func finding(_ need: TopicNeed, _ metadata: ClusterMetadata, settings: [String: [String: String]])
         -> ConnectionFinding
     {
         let subject = "topic \(need.topic)"
         guard metadata.holds(need.topic), let topic = metadata[topic: need.topic] else {
             return .wrong(
-                subject, ExitCode.unavailable,
+                subject, exitCode: ExitCode.unavailable,
                 "missing or not authorized: create it with 'pipeline topics', or give the "
                     + "principal its rights with 'pipeline grants'; kafka.topic_prefix "
                     + "(KAFKA_TOPIC_PREFIX) begins its name")
@@ -75,13 +75,14 @@ package enum KafkaCheck {
         let harm = need.harm(found).map(\.deviation)
         guard harm.isEmpty else {
             return .wrong(
-                subject, ExitCode.configuration, "\(harm.joined(separator: ", ")): run 'pipeline topics --alter'")
+                subject, exitCode: ExitCode.configuration,
+                "\(harm.joined(separator: ", ")): run 'pipeline topics --alter'")
         }
         return .fine(subject, partitions)
     }
 
     private static func finding(
-        _ admin: KafkaAdmin, _ group: (name: String, topics: [String]), _ metadata: ClusterMetadata
+        _ admin: KafkaAdmin, _ group: (name: String, topics: [String]), metadata: ClusterMetadata
     ) async -> ConnectionFinding {
         let subject = "group \(group.name)"
         let partitions = group.topics.filter { metadata.holds($0) }.flatMap { metadata[topic: $0]?.partitions ?? [] }
@@ -90,7 +91,7 @@ package enum KafkaCheck {
             return .fine(subject, "answers")
         } catch {
             let advice = error.code == .unauthorized ? ": give the principal its rights with 'pipeline grants'" : ""
-            return .wrong(subject, error.exitCode, "\(error)\(advice)")
+            return .wrong(subject, exitCode: error.exitCode, "\(error)\(advice)")
         }
     }
 }

@@ -36,7 +36,7 @@ struct KafkaProperties {
             case .null, .object, .array: String?.none
             }
         guard let text else {
-            report(name, origin, "expected a text, number or boolean")
+            report(name, in: origin, "expected a text, number or boolean")
             return
         }
         add(name, text, origin: origin)
@@ -53,7 +53,7 @@ struct KafkaProperties {
                 continue
             }
             guard let bytes = FileBytes.read(text), let secret = String(validating: bytes, as: UTF8.self) else {
-                report(base, origin, "expected the path of a readable UTF-8 file")
+                report(base, in: origin, "expected the path of a readable UTF-8 file")
                 continue
             }
             // The line break at the end of a password's file is not part of the password; a PEM
@@ -77,15 +77,15 @@ struct KafkaProperties {
 
     private mutating func add(_ name: String, _ text: String, origin: String) {
         if let reason = KafkaPropertyRefusals.reason(for: name) {
-            report(name, origin, "refused: \(reason)")
+            report(name, in: origin, "refused: \(reason)")
         } else if let problem = problem(name, text) {
-            report(name, origin, problem)
+            report(name, in: origin, problem)
         } else {
             values[name] = text
         }
     }
 
-    private mutating func report(_ name: String, _ origin: String, _ message: String) {
+    private mutating func report(_ name: String, in origin: String, _ message: String) {
         problems.append(SettingProblem(setting: Self.settingPrefix + name, origin: origin, message: message))
     }
 }

@@ -151,7 +151,7 @@ extension DedupeStage {
         do {
             let reading = try reading.get()
             let decision = batch.decide(reading)
-            var verdict = try Verdict(decision, on: record, reading.inputRange, uniqueTopic)
+            var verdict = try Verdict(decision, on: record, reading.inputRange, to: uniqueTopic)
             verdict = limits?.checked(verdict) ?? verdict
             verdict.bodyWrittenAt = reading.writtenAt
             // A dropped record adds nothing to the memory: a conflict invalidates all its parts.

@@ -7,7 +7,7 @@ import Worker
 
 extension Verdict {
     /// - Parameter inputRange: the range of the observation in the record.
-    init(_ decision: DedupeDecision, on record: ConsumerRecord, _ inputRange: Range<Int>?, _ uniqueTopic: String)
+    init(_ decision: DedupeDecision, on record: ConsumerRecord, _ inputRange: Range<Int>?, to uniqueTopic: String)
         throws(ObservationError)
     {
         func forwarded() throws(ObservationError) -> [ProducerRecord] {
@@ -25,7 +25,8 @@ extension Verdict {
             self.init(.duplicate, outputs: isAwaited ? [try record.marked(for: uniqueTopic, inputRange)] : [])
         case .conflict(let field):
             self = .deadLettered(
-                record, .transactionConflict, "\(field.rawValue) differs from what is known of this transaction")
+                record, .transactionConflict, detail: "\(field.rawValue) differs from what is known of this transaction"
+            )
         }
     }
 }

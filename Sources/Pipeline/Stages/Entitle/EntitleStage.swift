@@ -128,7 +128,8 @@ package final class EntitleStage: DatabaseStage {
         case .recorded: Verdict(.recorded)
         case .conflict(let field):
             .deadLettered(
-                record, .transactionConflict, "\(field.rawValue) differs from what is recorded of the transaction")
+                record, .transactionConflict,
+                detail: "\(field.rawValue) differs from what is recorded of the transaction")
         }
     }
 }

@@ -33,7 +33,7 @@ struct EntitleTransaction {
         var pipeline = Pipeline()
         pipeline.add(Locks.sharedCatalog)
         pipeline.add(Locks.projection, scopes)
-        var (fold, catalog) = try await BatchFold.read(scopes, after: pipeline, catalogs, connection)
+        var (fold, catalog) = try await BatchFold.read(scopes, after: pipeline, catalogs: catalogs, on: connection)
         try await reopenPeriods(&fold)
         for (index, record) in records.enumerated() { fold.add(record, refused: refused[index]) }
         fold.mark(reprojected, ChangeCause(.catalog, id: catalog.version.map { String($0) }))

@@ -36,7 +36,7 @@ extension DatabaseStage {
         _ records: ArraySlice<ConsumerRecord>, _ body: (ArraySlice<ConsumerRecord>) async throws -> [Verdict]
     ) async throws -> [Verdict] {
         try await RecordFaults.isolating(records, size: size, body) { record, error in
-            .deadLettered(record, .notStorable, error.recordFaultDetail)
+            .deadLettered(record, .notStorable, detail: error.recordFaultDetail)
         } held: { _, error in
             .held(by: error)
         }

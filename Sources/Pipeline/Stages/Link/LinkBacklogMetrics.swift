@@ -15,8 +15,8 @@ struct LinkBacklogMetrics {
 
     mutating func update(_ connection: PostgresConnection) async throws {
         let now = ContinuousClock.now
-        guard Self.isDue(changesReadAt, Self.changesInterval, now) else { return }
-        let isCounting = Self.isDue(purchasesCountedAt, Self.purchasesInterval, now)
+        guard Self.isDue(changesReadAt, every: Self.changesInterval, at: now) else { return }
+        let isCounting = Self.isDue(purchasesCountedAt, every: Self.purchasesInterval, at: now)
         var pipeline = Pipeline()
         let changes = pipeline.add(LinkBacklog.changes)
         let purchases = isCounting ? pipeline.add(LinkBacklog.purchases) : nil
@@ -26,7 +26,7 @@ struct LinkBacklogMetrics {
         purchasesCountedAt = isCounting ? now : purchasesCountedAt
     }
 
-    private static func isDue(_ last: ContinuousClock.Instant?, _ interval: Duration, _ now: ContinuousClock.Instant)
-        -> Bool
-    { last.map { now - $0 >= interval } ?? true }
+    private static func isDue(
+        _ last: ContinuousClock.Instant?, every interval: Duration, at now: ContinuousClock.Instant
+    ) -> Bool { last.map { now - $0 >= interval } ?? true }
 }

@@ -15,7 +15,7 @@ final class APIAccess: Sendable {
     private let contents: Mutex<[UInt8]?>
 
     /// - Parameter make: creates the client for credentials.
-    init(_ app: RecoveredApp, _ setting: APIKeySetting, _ make: (APICredentials) throws -> AppStoreServerAPI) throws {
+    init(_ app: RecoveredApp, _ setting: APIKeySetting, make: (APICredentials) throws -> AppStoreServerAPI) throws {
         self.app = app
         self.setting = setting
         let file = FileBytes.read(setting.keyFile) ?? []

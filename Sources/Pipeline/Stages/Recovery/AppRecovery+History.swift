@@ -124,7 +124,7 @@ extension AppRecovery {
             missing.compactMap { one in
                 bodies[one.uuid].map { body in
                     RecoveredBody.notification(
-                        body, NotificationID(environment: app.environment, uuid: one.uuid, nonce: one.nonce), slice,
+                        body, NotificationID(environment: app.environment, uuid: one.uuid, nonce: one.nonce), of: slice,
                         topic: plan.rawTopic)
                 }
             })

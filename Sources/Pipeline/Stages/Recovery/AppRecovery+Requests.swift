@@ -32,24 +32,26 @@ extension AppRecovery {
             try await api.finish(id)
             metrics.answered(.finish)
             try await finish(request, .done)
-        case .subscriptions: try await publish(try await api.subscriptionStatuses(id), request, deliver)
-        case .order: try await publish(try await api.lookUp(orderID: id), request, deliver)
+        case .subscriptions: try await publish(try await api.subscriptionStatuses(id), request, by: deliver)
+        case .order: try await publish(try await api.lookUp(orderID: id), request, by: deliver)
         case .transactions:
-            try await follow(request, deliver) { revision in try await api.transactionHistory(id, revision: revision) }
+            try await follow(request, by: deliver) { revision in
+                try await api.transactionHistory(id, revision: revision)
+            }
         case .refunds:
-            try await follow(request, deliver) { revision in try await api.refundHistory(id, revision: revision) }
+            try await follow(request, by: deliver) { revision in try await api.refundHistory(id, revision: revision) }
         }
     }
 
-    private func publish(_ body: [UInt8], _ request: Request, _ deliver: OutboxDelivery) async throws {
+    private func publish(_ body: [UInt8], _ request: Request, by deliver: OutboxDelivery) async throws {
         metrics.answered(request.kind.endpoint)
-        let count = try await send(body, request, page: 0, deliver)
+        let count = try await send(body, request, page: 0, by: deliver)
         try await finish(request, count == 0 ? .notFound : .done, published: count)
     }
 
     /// Reads a history to its end, page by page.
     private func follow(
-        _ request: Request, _ deliver: OutboxDelivery, _ page: (_ revision: String?) async throws -> TransactionPage
+        _ request: Request, by deliver: OutboxDelivery, _ page: (_ revision: String?) async throws -> TransactionPage
     ) async throws {
         var revision = request.revision
         var number: Int64 = 0
@@ -57,7 +59,7 @@ extension AppRecovery {
         while true {
             let answer = try await page(revision)
             metrics.answered(request.kind.endpoint)
-            let count = try await send(answer.body, request, page: number, deliver)
+            let count = try await send(answer.body, request, page: number, by: deliver)
             guard answer.hasMore, let next = answer.revision else {
                 return try await finish(request, .done, published: count)
             }
@@ -77,7 +79,8 @@ extension AppRecovery {
     /// Publishes an answer, in parts if it is too large for one record.
     ///
     /// - Returns: the number of records.
-    private func send(_ body: [UInt8], _ request: Request, page: Int64, _ deliver: OutboxDelivery) async throws -> Int {
+    private func send(_ body: [UInt8], _ request: Request, page: Int64, by deliver: OutboxDelivery) async throws -> Int
+    {
         let records = try RecoveredBody.answer(body, to: request, page: page, topic: plan.rawTopic)
         try await deliver(records)
         metrics.published(request.kind.rawValue, records.count)

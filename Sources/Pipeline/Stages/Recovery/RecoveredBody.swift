@@ -15,7 +15,7 @@ package enum RecoveredBody {
 
     /// The record of a notification, with the correlation ID that identifies its outcome.
     static func notification(
-        _ signedPayload: [UInt8], _ id: NotificationID, _ slice: RecoveryWindowTable.Slice, topic: String
+        _ signedPayload: [UInt8], _ id: NotificationID, of slice: RecoveryWindowTable.Slice, topic: String
     ) -> ProducerRecord {
         var writer = JSONWriter(reserving: signedPayload.count + 32)
         writer.object { writer in

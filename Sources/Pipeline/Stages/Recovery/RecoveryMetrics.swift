@@ -107,8 +107,8 @@ package struct RecoveryMetrics: Sendable {
     private static let otherResult = "OTHER"
 
     func show(
-        _ open: AppleAccountTable.Open, _ states: [RecoveryWindowTable.State],
-        _ questions: [(kind: String, waiting: Int64, unfinished: Int64)]
+        _ open: AppleAccountTable.Open, states: [RecoveryWindowTable.State],
+        questions: [(kind: String, waiting: Int64, unfinished: Int64)]
     ) {
         self.open.set(open.count)
         oldest.set(open.oldestSeconds)

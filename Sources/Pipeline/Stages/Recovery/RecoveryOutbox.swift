@@ -150,7 +150,7 @@ extension RecoveryOutbox {
         let questions = pipeline.add(RecoveryRequestTable.counts)
         let limits = pipeline.add(RecoveryLimitTable.held, now)
         let answers = try await connection.run(pipeline)
-        metrics.show(answers[open][0], Array(answers[states]), Array(answers[questions]))
+        metrics.show(answers[open][0], states: Array(answers[states]), questions: Array(answers[questions]))
         metrics.show(Array(answers[limits]), of: Array(apps.keys), at: now)
         return Array(answers[due])
     }

@@ -31,18 +31,19 @@ package enum DatabaseCheck {
         } catch {
             let error = CommandError(describing: error)
             let advice = "\(error); see database.url (DATABASE_URL)"
-            return [.wrong("database", error.exitCode, advice)]
+            return [.wrong("database", exitCode: error.exitCode, advice)]
         }
         let answer = ConnectionFinding.fine("database", "answers")
         guard version >= SchemaVersion.required else {
             let text = "version \(version), expected \(SchemaVersion.required) or later: run 'pipeline migrate'"
-            return [answer, .wrong("schema", ExitCode.configuration, text)]
+            return [answer, .wrong("schema", exitCode: ExitCode.configuration, text)]
         }
         do {
             let lacking = try await lackedRights(client, role)
             let schema = ConnectionFinding.fine("schema", "version \(version)")
             guard !lacking.isEmpty else { return [answer, schema, .fine("rights", "those of the role \(role.name)")] }
-            return [answer, schema] + lacking.map { .wrong("rights", ExitCode.configuration, "\($0); \(rights)") }
+            return [answer, schema]
+                + lacking.map { .wrong("rights", exitCode: ExitCode.configuration, "\($0); \(rights)") }
         } catch { return [answer, ConnectionFinding("rights", .failure(CommandError(describing: error)))] }
     }
 

@@ -189,7 +189,7 @@ extension Assignment {
     }
 
     /// Counts a batch's part, unless the claim is no longer valid.
-    mutating func settle(_ batch: Int, _ claim: PartitionClaim, _ increment: TallyIncrement) {
+    mutating func settle(_ batch: Int, _ claim: PartitionClaim, adding increment: TallyIncrement) {
         guard isCurrent(claim) else { return }
         partitions[claim.partition]?.settle(batch, increment)
     }

@@ -35,7 +35,7 @@ struct ProcessedBatch: Sendable {
     /// The writer with the settings with which the batch was processed.
     let deadLetters: any DeadLetterWriting
 
-    init(_ batch: Batch, _ verdicts: [Verdict], _ deadLetters: any DeadLetterWriting) {
+    init(_ batch: Batch, _ verdicts: [Verdict], deadLetters: any DeadLetterWriting) {
         precondition(verdicts.count == batch.records.count, "one verdict for each record")
         id = batch.id
         parts = batch.parts

@@ -71,7 +71,7 @@ extension ConsumerSession {
             let report = await report(on: delivery)
             guard !report.failures.isEmpty else { break }
             guard !mustAbort else { return nil }
-            let rest = await failed(outputs, report.failures, &batch.processed)
+            let rest = await failed(outputs, report.failures, in: &batch.processed)
             outputs = stillWanted(rest, of: batch.processed)
             guard !outputs.isEmpty else {
                 loop.faults.dropped(.deliver)
@@ -98,7 +98,7 @@ extension ConsumerSession {
 
     /// Returns the records to send again, or instead of the outputs that were not acknowledged.
     private func failed(
-        _ outputs: [ProcessedBatch.Output], _ failures: [Int: KafkaError], _ processed: inout ProcessedBatch
+        _ outputs: [ProcessedBatch.Output], _ failures: [Int: KafkaError], in processed: inout ProcessedBatch
     ) async -> [ProcessedBatch.Output] {
         var rest: [ProcessedBatch.Output] = []
         var refused: [ProcessedBatch.Output] = []

@@ -23,7 +23,7 @@ extension ConsumerSession {
         }
         let letters = loop.deadLetters(of: cluster)
         let jitter = Double.random(in: Backoff.jitterRange)
-        let (processed, rest) = core { $0.processed(batch, verdicts, letters, at: .now, jitter: jitter) }
+        let (processed, rest) = core { $0.processed(batch, verdicts, deadLetters: letters, at: .now, jitter: jitter) }
         if let processed { delivered.yield(await loop.time.measure(.process) { await send(processed) }) }
         return rest
     }

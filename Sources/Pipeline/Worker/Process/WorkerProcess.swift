@@ -21,7 +21,7 @@ package enum WorkerProcess {
             _ = outcome.finish()
             let found = await findings(program, settings).outcome(of: program.stage.program)
             return CommandOutcome(exitCode: found.exitCode, output: "\n" + found.output, errors: found.errors).finish()
-        case .run(let settings, let source): return await run(program, settings, source)
+        case .run(let settings, let source): return await run(program, settings, from: source)
         }
     }
 
@@ -39,14 +39,14 @@ package enum WorkerProcess {
     ///
     /// - Parameter ended: a function whose return stops the worker; `nil` for a worker without an end.
     package static func run(
-        _ program: WorkerProgram, _ settings: SettingsValues, _ source: SettingsSource,
+        _ program: WorkerProgram, _ settings: SettingsValues, from source: SettingsSource,
         until ended: (@Sendable () async -> Void)? = nil
     ) async -> Int32 {
         MemoryPolicy.apply()
         let handler = JSONLogHandler(level: settings[WorkerSettings.logLevel])
         let name = program.stage.program
         do {
-            let service = try WorkerService(program, settings, source, log: handler)
+            let service = try WorkerService(program, settings, from: source, log: handler)
             for slip in source.slips { service.log.warning("unknown variable, ignored", ["variable": "\(slip)"]) }
             for file in source.exposures(settings) {
                 service.log.warning("file of a secret that every user may read", ["file": .string(file.setting)])

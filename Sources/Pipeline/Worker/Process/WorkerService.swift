@@ -25,7 +25,7 @@ package final class WorkerService: Sendable {
     ///   - handler: the receiver of the log.
     /// - Throws: `SettingsError`; `KafkaError` for properties that librdkafka does not accept; `HTTPServerError`.
     package init(
-        _ program: WorkerProgram, _ settings: SettingsValues, _ source: SettingsSource, log handler: any LogHandler
+        _ program: WorkerProgram, _ settings: SettingsValues, from source: SettingsSource, log handler: any LogHandler
     ) throws {
         let stage = program.stage
         log = Log(handler, metadata: ["stage": .string(stage.name)])

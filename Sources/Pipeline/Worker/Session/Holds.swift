@@ -20,8 +20,7 @@ struct Holds: Sendable {
     func contains(_ record: ConsumerRecord) -> Bool { holds[record.topicPartition]?.offset == record.offset }
 
     /// Holds a record until its backoff has passed; true if the record was not held before.
-    mutating func add(_ record: ConsumerRecord, _ now: ContinuousClock.Instant, _ fresh: Backoff, jitter: Double)
-        -> Bool
+    mutating func add(_ record: ConsumerRecord, at now: ContinuousClock.Instant, fresh: Backoff, jitter: Double) -> Bool
     {
         let former = holds[record.topicPartition]
         let isNew = former?.offset != record.offset
@@ -66,7 +65,7 @@ extension SessionCore {
             let record = processed.records[index].record
             let claim = processed.claim(ofRecordAt: index)
             guard assignment.hold(claim, at: processed.start(ofRecordAt: index)) else { continue }
-            let isNew = holds.add(record, now, configuration.holdBackoff, jitter: jitter)
+            let isNew = holds.add(record, at: now, fresh: configuration.holdBackoff, jitter: jitter)
             let position = "\(record.topicPartition) offset \(record.offset)"
             perform(.failed(.held, HeldRecord(position: position, error: error)))
             perform(.turn)

@@ -25,7 +25,7 @@ extension ProcessedBatch {
         for owner in records.indices where isValid[records[owner].part] {
             guard let refusal = records[owner].verdict.refusal else { continue }
             let previous = parts[records[owner].part].chainHead
-            let record = chain(refusal, of: owner, .original, partition)
+            let record = chain(refusal, of: owner, .original, to: partition)
             letters.append(Letter(record: record, owner: owner, refusal: refusal, previous: previous))
         }
         return letters
@@ -41,13 +41,13 @@ extension ProcessedBatch {
         for index in letters.indices where records[letters[index].owner].part == part {
             let letter = letters[index]
             letters[index].previous = parts[part].chainHead
-            letters[index].record = chain(letter.refusal, of: letter.owner, letter.value, partition)
+            letters[index].record = chain(letter.refusal, of: letter.owner, letter.value, to: partition)
         }
     }
 
     /// Makes the letter of a record, linked to the head of its chain; the letter becomes the new head.
     private mutating func chain(
-        _ refusal: Refusal, of owner: Int, _ value: DeadLetterValue, _ partition: LetterPartition
+        _ refusal: Refusal, of owner: Int, _ value: DeadLetterValue, to partition: LetterPartition
     ) -> ProducerRecord {
         let (source, part) = (records[owner].record, records[owner].part)
         let head = parts[part].chainHead

@@ -17,8 +17,7 @@ struct Pacing: Sendable {
     private var fullSince: ContinuousClock.Instant?
 
     /// - Parameter pauseAfter: time without room before a pause, because a pause drops fetched records.
-    mutating func next(_ now: ContinuousClock.Instant, hasRoom: Bool, _ isStopped: Bool, _ pauseAfter: Duration) -> Step
-    {
+    mutating func next(at now: ContinuousClock.Instant, hasRoom: Bool, isStopped: Bool, pauseAfter: Duration) -> Step {
         if hasRoom {
             fullSince = nil
             guard isPaused else { return .poll }

@@ -31,14 +31,14 @@ extension SessionCore {
     ///   - jitter: see `Backoff`.
     /// - Returns: the records to send, `nil` if all are held; and the records that the stage did not process.
     mutating func processed(
-        _ batch: Batch, _ verdicts: [Verdict], _ deadLetters: any DeadLetterWriting, at now: Instant, jitter: Double
+        _ batch: Batch, _ verdicts: [Verdict], deadLetters: any DeadLetterWriting, at now: Instant, jitter: Double
     ) -> (processed: ProcessedBatch?, rest: Batch?) {
         var (first, rest) = (batch, Batch?.none)
         if verdicts.count < batch.records.count {
             (first, rest) = assignment.split(batch, at: verdicts.count)
             batchesInFlight += 1
         }
-        var processed = ProcessedBatch(first, verdicts, deadLetters)
+        var processed = ProcessedBatch(first, verdicts, deadLetters: deadLetters)
         hold(processed, now, jitter: jitter)
         passBreaker(&processed, now)
         guard !processed.records.isEmpty else {
@@ -71,7 +71,7 @@ extension SessionCore {
         let increments = processed.increments(nextTopic: configuration.nextTopic)
         for (part, increment) in zip(processed.parts, increments) {
             guard !part.isWatched, assignment.isCurrent(part.claim) else { continue }
-            assignment.settle(processed.id, part.claim, increment)
+            assignment.settle(processed.id, part.claim, adding: increment)
             perform(.settled(increment))
         }
         perform(.commit)

@@ -105,7 +105,7 @@ extension SessionCore {
         tickBreaker(now)
         showReadiness()
         let hasRoom = batchesInFlight < configuration.batchesInFlightMax && !isStopped
-        let step = pacing.next(now, hasRoom: hasRoom, isStopped, configuration.pauseAfter)
+        let step = pacing.next(at: now, hasRoom: hasRoom, isStopped: isStopped, pauseAfter: configuration.pauseAfter)
         let partitions = assignment.readable
         switch step {
         case .wait(let time): return time
@@ -141,11 +141,11 @@ extension SessionCore {
         pacing.gatheredAt = now + configuration.gatherTime(after: count, hasMore: hasMore)
         // Without the log's start, the gap counts as skipped, because a person must investigate.
         let lows = hasPassedOver ? [:] : lows
-        add(result.records, lows, now)
+        add(result.records, lows: lows, at: now)
         skip(to: result.ends, lows)
     }
 
-    private mutating func add(_ records: [ConsumerRecord], _ lows: [TopicPartition: Int64], _ now: Instant) {
+    private mutating func add(_ records: [ConsumerRecord], lows: [TopicPartition: Int64], at now: Instant) {
         guard !records.isEmpty else { return }
         // Records arrive, so every refused operation is allowed now.
         group.refusals = []

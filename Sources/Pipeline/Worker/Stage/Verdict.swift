@@ -90,7 +90,7 @@ extension Verdict {
     /// Returns the verdict on an observation that is at fault.
     ///
     /// - Parameter detail: constant text, without anything from the record.
-    package static func deadLettered(_ record: ConsumerRecord, _ reason: RefusalReason, _ detail: String) -> Verdict {
+    package static func deadLettered(_ record: ConsumerRecord, _ reason: RefusalReason, detail: String) -> Verdict {
         let observation = try? Observation(record)
         var verdict = Verdict.deadLettered(
             Refusal(

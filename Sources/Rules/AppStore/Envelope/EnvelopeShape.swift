@@ -75,9 +75,9 @@ enum EnvelopeShape: CaseIterable {
     /// `nil` if the shape's field has another JSON type.
     private func envelope(_ body: Members, _ root: JSONValue) throws(Fault) -> Envelope? {
         switch self {
-        case .signedPayload: Self.single(body[.signedPayload], .notification, root)
+        case .signedPayload: Self.single(body[.signedPayload], .notification, in: root)
         case .signedTransaction: try Self.claiming(body[.signedTransaction], root)
-        case .appTransactionInfo: Self.single(body[.signedAppTransactionInfo], .appTransaction, root)
+        case .appTransactionInfo: Self.single(body[.signedAppTransactionInfo], .appTransaction, in: root)
         case .transactionInfo: Self.pair(root).map { Envelope(items: [$0]) }
         case .signedTransactions: try Self.transactions(body[.signedTransactions], root)
         case .statuses: try Self.statuses(body[.data], root)
@@ -95,7 +95,7 @@ enum EnvelopeShape: CaseIterable {
         }
     }
 
-    private static func single(_ value: JSONValue?, _ kind: PayloadKind, _ root: JSONValue) -> Envelope? {
+    private static func single(_ value: JSONValue?, _ kind: PayloadKind, in root: JSONValue) -> Envelope? {
         value.flatMap(Token.init).map { token in
             Envelope(items: [EnvelopeItem(token, kind)], claims: UnsignedClaim.all(in: root))
         }

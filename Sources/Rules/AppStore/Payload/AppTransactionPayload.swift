@@ -17,7 +17,7 @@ package struct AppTransactionPayload: Sendable {
     package private(set) var malformedFields = 0
 
     /// - Parameter payload: the signed object; any other value has no fields.
-    package init(_ payload: JSONValue) { malformedFields = Self.fields.read(payload) { read($0, $1, &$2) } }
+    package init(_ payload: JSONValue) { malformedFields = Self.fields.read(payload) { read($0, $1, by: &$2) } }
 
     private static let fields = FieldTable<Field>()
 
@@ -29,7 +29,7 @@ package struct AppTransactionPayload: Sendable {
         static let checked: [FieldKind: [String]] = [.int64: ["versionExternalIdentifier"]]
     }
 
-    private mutating func read(_ field: Field, _ value: JSONValue, _ reader: inout FieldReader) {
+    private mutating func read(_ field: Field, _ value: JSONValue, by reader: inout FieldReader) {
         switch field {
         case .receiptType: environment = reader.identifier(value)
         case .appAppleId: appAppleID = reader.int64(value)

@@ -23,7 +23,7 @@ package struct NotificationPayload: Sendable {
 
     /// - Parameter payload: the signed object; any other value has no fields.
     package init(_ payload: JSONValue) {
-        malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
+        malformedFields = Self.fields.read(payload) { read($0, $1, by: &$2) }
         if documentedSubject == nil, unclaimInfo?.bundleID == nil { newBody = Self.newBody(in: payload) }
     }
 
@@ -44,7 +44,7 @@ package struct NotificationPayload: Sendable {
         return nil
     }
 
-    private mutating func read(_ field: Field, _ value: JSONValue, _ reader: inout FieldReader) {
+    private mutating func read(_ field: Field, _ value: JSONValue, by reader: inout FieldReader) {
         switch field {
         case .notificationType: type = reader.identifier(value)
         case .subtype: subtype = reader.identifier(value)
@@ -95,7 +95,7 @@ package struct NotificationSubject: Sendable {
 
     package init(_ object: JSONValue) {
         json = object
-        malformedFields = Self.fields.read(object) { read($0, $1, &$2) }
+        malformedFields = Self.fields.read(object) { read($0, $1, by: &$2) }
     }
 
     /// The environment of an external purchase token, whose ID begins with `SANDBOX` in the sandbox.
@@ -117,7 +117,7 @@ package struct NotificationSubject: Sendable {
         ]
     }
 
-    private mutating func read(_ field: Field, _ value: JSONValue, _ reader: inout FieldReader) {
+    private mutating func read(_ field: Field, _ value: JSONValue, by reader: inout FieldReader) {
         switch field {
         case .environment: environment = reader.identifier(value)
         case .appAppleId: appAppleID = reader.int64(value)

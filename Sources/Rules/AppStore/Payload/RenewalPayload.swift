@@ -19,11 +19,11 @@ package struct RenewalPayload: Sendable {
     package private(set) var malformedFields = 0
 
     /// - Parameter payload: the signed object; any other value has no fields.
-    package init(_ payload: JSONValue) { malformedFields = Self.fields.read(payload) { read($0, $1, &$2) } }
+    package init(_ payload: JSONValue) { malformedFields = Self.fields.read(payload) { read($0, $1, by: &$2) } }
 
     private static let fields = FieldTable<RenewalField>()
 
-    private mutating func read(_ field: RenewalField, _ value: JSONValue, _ reader: inout FieldReader) {
+    private mutating func read(_ field: RenewalField, _ value: JSONValue, by reader: inout FieldReader) {
         switch field {
         case .expirationIntent: expirationIntent = reader.int32(value)
         case .originalTransactionId: originalTransactionID = reader.identifier(value)

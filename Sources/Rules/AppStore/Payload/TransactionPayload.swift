@@ -34,11 +34,11 @@ package struct TransactionPayload: Sendable {
     package private(set) var malformedFields = 0
 
     /// - Parameter payload: the signed object; any other value has no fields.
-    package init(_ payload: JSONValue) { malformedFields = Self.fields.read(payload) { read($0, $1, &$2) } }
+    package init(_ payload: JSONValue) { malformedFields = Self.fields.read(payload) { read($0, $1, by: &$2) } }
 
     private static let fields = FieldTable<TransactionField>()
 
-    private mutating func read(_ field: TransactionField, _ value: JSONValue, _ reader: inout FieldReader) {
+    private mutating func read(_ field: TransactionField, _ value: JSONValue, by reader: inout FieldReader) {
         switch field {
         case .originalTransactionId: originalTransactionID = reader.identifier(value)
         case .transactionId: transactionID = reader.identifier(value)

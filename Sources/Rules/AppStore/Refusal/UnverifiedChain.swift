@@ -36,7 +36,7 @@ package struct UnverifiedChain: Sendable {
         if count != Self.roles.count { problem = "\(count) certificates instead of three" }
         for (index, value) in x5c.elements.prefix(Self.certificatesMax).enumerated() {
             let role = index < Self.roles.count ? Self.roles[index] : "number \(index + 1)"
-            readings.append(Self.reading(value, role, signedDate))
+            readings.append(Self.reading(value, role, at: signedDate))
         }
         for index in readings.indices {
             let issuer = index + 1 < readings.count ? readings[index + 1].certificate : nil
@@ -44,7 +44,7 @@ package struct UnverifiedChain: Sendable {
         }
     }
 
-    private static func reading(_ value: JSONValue, _ role: String, _ signedDate: Timestamp?) -> Reading {
+    private static func reading(_ value: JSONValue, _ role: String, at signedDate: Timestamp?) -> Reading {
         guard let text = value.stringBytes, text.count <= certificateBytesMax,
             let der = Base64.standard.decode(text.span)
         else {
@@ -54,14 +54,14 @@ package struct UnverifiedChain: Sendable {
         }
         do throws(CertificateError) {
             let certificate = try Certificate(der: der, acceptsOldVersions: role == "root")
-            return Reading(role: role, certificate: certificate, faults: faults(certificate, role, signedDate))
+            return Reading(role: role, certificate: certificate, faults: faults(certificate, role, at: signedDate))
         } catch {
             return Reading(
                 role: role, certificate: nil, faults: [Fault(.certificateMalformed, "it does not parse: \(error)")])
         }
     }
 
-    private static func faults(_ certificate: Certificate, _ role: String, _ signedDate: Timestamp?) -> [Fault] {
+    private static func faults(_ certificate: Certificate, _ role: String, at signedDate: Timestamp?) -> [Fault] {
         var faults: [Fault] = []
         func add(_ reason: RefusalReason, _ text: String) { faults.append(Fault(reason, text)) }
         if let signedDate, !certificate.validity.contains(signedDate.wholeSeconds) {

@@ -12,9 +12,9 @@ extension Verifier {
         let jws = try CompactJWS(token, headerEnd: known?.headerEnd)
         var header: [UInt8] = []
         if known == nil { header = try decodeHeader(jws, token) }
-        let payload = try decode(jws.payload, token, "payload")
+        let payload = try decode(jws.payload, token, of: "payload")
         trail.record(decoded: payload)
-        let signature = try decode(jws.signature, token, "signature")
+        let signature = try decode(jws.signature, token, of: "signature")
         guard signature.count == 64 else {
             throw Fault(.jwsMalformed, "the signature has \(signature.count) bytes instead of 64")
         }
@@ -81,10 +81,10 @@ extension Verifier {
         guard jws.header.count <= configuration.limits.headerSegmentBytesMax else {
             throw Fault(.jwsMalformed, "the header segment is too large")
         }
-        return try decode(jws.header, token, "header")
+        return try decode(jws.header, token, of: "header")
     }
 
-    private func decode(_ segment: Range<Int>, _ token: Token, _ name: StaticString) throws(Fault) -> [UInt8] {
+    private func decode(_ segment: Range<Int>, _ token: Token, of name: StaticString) throws(Fault) -> [UInt8] {
         let bytes = token.bytes
         guard let decoded = Base64.url.decode(bytes.span.extracting(segment)) else {
             throw Fault(.jwsMalformed, "the \(name) is not base64url without padding")

@@ -29,14 +29,14 @@ package enum ContentHash {
 
     private static func isExcluded(_ name: Range<Int>, _ text: borrowing Span<UInt8>) -> Bool {
         switch name.count {
-        case 10: equals("signedDate", name, text)
-        case 18: equals("deviceVerification", name, text)
-        case 23: equals("deviceVerificationNonce", name, text)
+        case 10: equals("signedDate", name, in: text)
+        case 18: equals("deviceVerification", name, in: text)
+        case 23: equals("deviceVerificationNonce", name, in: text)
         default: false
         }
     }
 
-    private static func equals(_ expected: StaticString, _ name: Range<Int>, _ text: borrowing Span<UInt8>) -> Bool {
+    private static func equals(_ expected: StaticString, _ name: Range<Int>, in text: borrowing Span<UInt8>) -> Bool {
         for offset in 0..<expected.utf8CodeUnitCount where text[name.lowerBound + offset] != expected.utf8Start[offset]
         { return false }
         return true

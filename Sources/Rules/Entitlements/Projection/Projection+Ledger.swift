@@ -7,7 +7,7 @@ extension Projection {
         var credits: [LedgerCredit] = []
         for transaction in bought {
             guard let user = ownership.userID(at: transaction.purchaseDate) else { continue }
-            credits += CreditedTransaction(transaction, user, catalog).credits
+            credits += CreditedTransaction(transaction, user, catalog: catalog).credits
         }
         return credits
     }
@@ -19,7 +19,7 @@ private struct CreditedTransaction {
     private let userID: Identifier
     private let catalog: Catalog
 
-    init(_ transaction: MergedTransaction, _ userID: Identifier, _ catalog: Catalog) {
+    init(_ transaction: MergedTransaction, _ userID: Identifier, catalog: Catalog) {
         self.transaction = transaction
         self.userID = userID
         self.catalog = catalog
@@ -58,10 +58,12 @@ private struct CreditedTransaction {
         if let revocation = transaction.revocation {
             let whole = Int64(Revocation.wholePercentage)
             let part = Int64(revocation.percentage ?? Revocation.wholePercentage)
-            all.append(TakenBack(amount, part, of: whole, revocation.date))
+            all.append(TakenBack(amount, part: part, of: whole, at: revocation.date))
         }
-        if let date = item?.revocationDate { all.append(TakenBack(amount, 1, of: 1, date)) }
-        if let refund = item?.refund { all.append(TakenBack(amount, refund.amount, of: refund.price, refund.date)) }
+        if let date = item?.revocationDate { all.append(TakenBack(amount, part: 1, of: 1, at: date)) }
+        if let refund = item?.refund {
+            all.append(TakenBack(amount, part: refund.amount, of: refund.price, at: refund.date))
+        }
         return all.max { ($0.amount, $1.date) < ($1.amount, $0.date) }
     }
 
@@ -85,7 +87,7 @@ private struct TakenBack {
     let date: Timestamp
 
     /// Computes a share rounded to the nearest whole unit, half up.
-    init(_ amount: Int64, _ part: Int64, of whole: Int64, _ date: Timestamp) {
+    init(_ amount: Int64, part: Int64, of whole: Int64, at date: Timestamp) {
         self.amount = Int64((2 * Int128(amount) * Int128(part) + Int128(whole)) / (2 * Int128(whole)))
         self.date = date
     }

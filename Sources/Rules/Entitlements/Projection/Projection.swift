@@ -70,7 +70,7 @@ package struct Projection: Sendable {
             }
         }
         if !subscription.isEmpty {
-            contributions += SubscriptionPeriods(subscription, facts.openSpans, beginning: beginning, catalog)
+            contributions += SubscriptionPeriods(subscription, facts.openSpans, beginning: beginning, catalog: catalog)
                 .contributions()
         }
         return contributions

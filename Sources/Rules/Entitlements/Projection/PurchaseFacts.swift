@@ -54,7 +54,7 @@ extension PurchaseFacts {
         var periods = closed?.periodsByProduct ?? [:]
         let bought = Projection(catalog: Catalog()).bought(transactions)
         let beginning = closed == nil ? bought.first?.purchaseDate : nil
-        let subscription = SubscriptionPeriods(bought, openSpans, beginning: beginning, Catalog())
+        let subscription = SubscriptionPeriods(bought, openSpans, beginning: beginning, catalog: Catalog())
         let concerned = openSpans.filter { $0.anchor.map { $0 <= before } ?? false }
         let contributions =
             bought.indices.filter { bought[$0].purchaseDate < before }.map { subscription.billed($0) }

@@ -16,7 +16,7 @@ struct SubscriptionPeriods {
     /// The ascending indexes of all transactions of a period, by the index of each; only for periods with added seats.
     private let shared: [Int: [Int]]
 
-    init(_ transactions: [MergedTransaction], _ spans: [RenewalSpan], beginning: Timestamp?, _ catalog: Catalog) {
+    init(_ transactions: [MergedTransaction], _ spans: [RenewalSpan], beginning: Timestamp?, catalog: Catalog) {
         self.transactions = transactions
         self.spans = spans
         self.beginning = beginning
@@ -54,7 +54,7 @@ struct SubscriptionPeriods {
     /// period.
     func billed(_ index: Int) -> Contribution {
         let transaction = transactions[index]
-        guard var end = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
+        guard var end = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, in: nil) }
         var rule = ProjectionRule.billedPeriod
         // Until its replacement is known, an upgraded transaction keeps its period: the customer has paid for a higher
         // level, not for less.
@@ -68,7 +68,7 @@ struct SubscriptionPeriods {
         }
         let isFirst = transaction.purchaseDate == beginning
         let start = isFirst ? transaction.startIfFirst : transaction.purchaseDate
-        return contribution(transaction, rule, Period(start: start, end: end))
+        return contribution(transaction, rule, in: Period(start: start, end: end))
     }
 
     /// The contribution from the end of the period that was not renewed to the purchase that recovered the
@@ -79,14 +79,16 @@ struct SubscriptionPeriods {
     /// refund of the later one.
     private func extended(_ index: Int, by grace: RenewalSpan) -> Contribution {
         let transaction = transactions[index]
-        guard let expires = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
+        guard let expires = transaction.expiresDate else {
+            return contribution(transaction, .periodWithoutEnd, in: nil)
+        }
         var rule = ProjectionRule.gracePeriod
         var end = min(grace.end, nextPurchaseDate(after: index) ?? grace.end)
         if let ended = grace.anchor, expires.wholeSeconds < ended.wholeSeconds {
-            return contribution(transaction, rule, Period(start: ended, end: end))
+            return contribution(transaction, rule, in: Period(start: ended, end: end))
         }
         if let revoked = revocationDate(index), revoked < end { (end, rule) = (revoked, .graceAfterRefund) }
-        return contribution(transaction, rule, Period(start: expires, end: end))
+        return contribution(transaction, rule, in: Period(start: expires, end: end))
     }
 
     /// The first transaction of the period that a grace extends.
@@ -118,7 +120,7 @@ struct SubscriptionPeriods {
         }.map { transactions[$0].purchaseDate }
     }
 
-    private func contribution(_ transaction: MergedTransaction, _ rule: ProjectionRule, _ period: Period?)
+    private func contribution(_ transaction: MergedTransaction, _ rule: ProjectionRule, in period: Period?)
         -> Contribution
     {
         Contribution(

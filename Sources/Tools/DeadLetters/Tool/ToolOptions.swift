@@ -67,7 +67,7 @@ package enum DeadLetterSettings {
         let topics = await KafkaCheck.findings(clientProperties(values), needs: needs)
         guard !values[database].isEmpty else {
             let message = "required: set database.url (DATABASE_URL) or --postgres"
-            return topics + [.wrong("database", ExitCode.configuration, message)]
+            return topics + [.wrong("database", exitCode: ExitCode.configuration, message)]
         }
         let options = DatabaseSettings.options(values, applicationName: DeadLetterTool.name)
         return await topics + DatabaseCheck.findings(options, role: role)

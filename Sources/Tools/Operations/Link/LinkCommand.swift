@@ -14,7 +14,7 @@ extension ToolCommand {
             + "kind,key,user[,environment,bundle] or a JSON object with these members. A link "
             + "that exists already is changed to the new user.", operands: "KIND KEY USER", operandCount: 0...3,
         options: linkOptions
-    ) { try await change($0, operandCount: 3, participle: "written", \.read, AccountLinkTable.add) }
+    ) { try await change($0, operandCount: 3, participle: "written", found: \.read, AccountLinkTable.add) }
 
     static let linkRemove = ToolCommand(
         "link remove",
@@ -22,7 +22,7 @@ extension ToolCommand {
             + "KIND is account_token, app_transaction_id or original_transaction_id. With "
             + "--from, links come from a file as for 'link add'; where a line names a user, a "
             + "link to another user stays.", operands: "KIND KEY", operandCount: 0...3, options: linkOptions
-    ) { try await change($0, operandCount: 2, participle: "removed", \.changed, AccountLinkTable.remove) }
+    ) { try await change($0, operandCount: 2, participle: "removed", found: \.changed, AccountLinkTable.remove) }
 
     private static let linkOptions = [
         CommandOption("from", argument: "FILE", "Many links, one a line."),
@@ -81,7 +81,7 @@ extension ToolCommand {
     /// - Parameter found: the count by which the exit code reports success: for a removal the
     ///   removed links, for an addition all of them, because a link may exist already.
     private static func change(
-        _ context: OperatorContext, operandCount: Int, participle: String, _ found: KeyPath<Counts, Int>,
+        _ context: OperatorContext, operandCount: Int, participle: String, found: KeyPath<Counts, Int>,
         _ apply: ([AccountLink], PostgresConnection) async throws -> Int
     ) async throws -> Int32 {
         var source = try LinkSource(context.arguments, operandCount: operandCount)

@@ -33,7 +33,7 @@ extension ToolCommand {
         let producer = try KafkaProducer(
             configuration: settings.kafkaConfiguration, isUncompressed: { Topic.isUncompressed($0) })
         let end = try await Interruption.cancelling { [bodies] in
-            await publish(bodies, of: total, template, by: producer, context.console)
+            await publish(bodies, of: total, template, by: producer, on: context.console)
         }
         await producer.close(deadline: .seconds(5))
         show(end.report, context)
@@ -63,7 +63,8 @@ extension ToolCommand {
 
     /// Publishes until the bodies end or cannot be read, the cluster fails, or the task is cancelled.
     private static func publish(
-        _ bodies: BodySource, of total: Int?, _ template: ProducerRecord, by producer: KafkaProducer, _ console: Console
+        _ bodies: BodySource, of total: Int?, _ template: ProducerRecord, by producer: KafkaProducer,
+        on console: Console
     ) async -> PublishEnd {
         var bodies = bodies
         var publisher = Publisher(producer, topic: template.topic, total: total)

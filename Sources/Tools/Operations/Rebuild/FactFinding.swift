@@ -68,16 +68,16 @@ extension FactFinding {
     ///
     /// An account is not shown: its row is named by the raw record of one of its contents.
     init<Fact: ReviewedFact>(
-        _ table: ReviewedTable<Fact>, _ row: ReviewedRow<Fact>, _ fault: Fault, source: RecordPosition? = nil
+        _ table: ReviewedTable<Fact>, _ row: ReviewedRow<Fact>, fault: Fault, source: RecordPosition? = nil
     ) {
         let purchase = row.fact.purchase
         self.init(
-            table.name, row.fact.subject, originalTransactionID: purchase?.originalTransactionID, fault,
+            table.name, row.fact.subject, originalTransactionID: purchase?.originalTransactionID, fault: fault,
             source: purchase == nil ? row.newest?.source : source)
     }
 
     init(
-        _ table: String, _ subject: RevisionTable.Subject, originalTransactionID: Identifier?, _ fault: Fault,
+        _ table: String, _ subject: RevisionTable.Subject, originalTransactionID: Identifier?, fault: Fault,
         source: RecordPosition? = nil
     ) {
         let isTransaction = subject.kind == .transaction
@@ -88,8 +88,8 @@ extension FactFinding {
             source: source)
     }
 
-    init(_ table: String, _ key: RenewalKey, _ fault: Fault) {
-        self.init(table, key.scope.renewals, originalTransactionID: key.originalTransactionID, fault)
+    init(_ table: String, _ key: RenewalKey, fault: Fault) {
+        self.init(table, key.scope.renewals, originalTransactionID: key.originalTransactionID, fault: fault)
     }
 }
 

@@ -32,7 +32,7 @@ extension FactReview {
             }
         }
         facts = joined
-        for (index, fault) in faults { findings.append(FactFinding(Fact.table, rows[index], fault)) }
+        for (index, fault) in faults { findings.append(FactFinding(Fact.table, rows[index], fault: fault)) }
     }
 
     /// The older contents that may add something to the rows, and the contents that the rows name.

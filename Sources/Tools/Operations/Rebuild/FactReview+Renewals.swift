@@ -9,7 +9,7 @@ extension FactReview {
     /// - Parameter newest: the content with the latest first signature of each subscription and trust.
     /// - Returns: the keys with a content that is missing or cannot be read.
     mutating func review(
-        _ stored: [RenewalFact], _ ownership: [RenewalFact], _ newest: [(RevisionTable.Content, PurchaseScope)]
+        _ stored: [RenewalFact], ownership: [RenewalFact], newest: [(RevisionTable.Content, PurchaseScope)]
     ) async throws -> Set<RenewalKey> {
         let known = Dictionary(ownership.map { ($0.ownershipKey, $0) }) { first, _ in first }
         var contents: [RenewalKey: RevisionTable.Content] = [:]
@@ -25,7 +25,7 @@ extension FactReview {
             let row = ReviewedRow(fact: owned ?? bare, isMissing: true, newest: content)
             if owned == nil, content.count > 1 {
                 let fault = FactFinding.Fault.rowMissingAmbiguous
-                findings.append(FactFinding(RenewalFact.table, row, fault, source: content.source))
+                findings.append(FactFinding(RenewalFact.table, row, fault: fault, source: content.source))
             } else {
                 rows.append(row)
             }
@@ -62,7 +62,7 @@ extension FactReview {
             }
         }
         for key in unreadable where uncertain.insert(key).inserted {
-            findings.append(FactFinding(Self.spans, key, .contentUnreadable))
+            findings.append(FactFinding(Self.spans, key, fault: .contentUnreadable))
         }
         let there = Set(stored)
         try await write(missing: stated.subtracting(there))
@@ -74,7 +74,7 @@ extension FactReview {
     private mutating func write(missing: Set<RenewalTable.Span>) async throws {
         guard !missing.isEmpty else { return }
         _ = try await connection.run(RenewalTable.addSpans, Array(missing))
-        findings += missing.sorted().map { FactFinding(Self.spans, $0.key, .spanMissing($0.span)) }
+        findings += missing.sorted().map { FactFinding(Self.spans, $0.key, fault: .spanMissing($0.span)) }
     }
 
     private mutating func remove(_ unstated: Set<RenewalTable.Span>, _ uncertain: Set<RenewalKey>) async throws {
@@ -82,7 +82,8 @@ extension FactReview {
         if !gone.isEmpty { _ = try await connection.run(RenewalTable.removeSpans, Array(gone)) }
         findings += unstated.sorted().map { row in
             let isUncertain = uncertain.contains(row.key)
-            return FactFinding(Self.spans, row.key, isUncertain ? .spanUncertain(row.span) : .spanUngranted(row.span))
+            return FactFinding(
+                Self.spans, row.key, fault: isUncertain ? .spanUncertain(row.span) : .spanUngranted(row.span))
         }
     }
 }

@@ -41,7 +41,8 @@ struct FactReview {
         let answers = try await connection.run(pipeline)
         try await review(Array(answers[transactions]), Array(answers[ownership]))
         let uncertain = try await review(
-            Array(answers[renewals]), Array(answers[ownershipRenewals]), answers[newest].map { ($0, asked[$0.index]) })
+            Array(answers[renewals]), ownership: Array(answers[ownershipRenewals]),
+            newest: answers[newest].map { ($0, asked[$0.index]) })
         try await review(Array(answers[spans]), uncertain)
         return findings
     }
@@ -74,7 +75,7 @@ extension FactReview {
         }
         for (index, fault) in faults.sorted(by: { $0.key < $1.key }) {
             let source = rows[index].isMissing ? rows[index].newest?.source : nil
-            findings.append(FactFinding(Fact.table, rows[index], fault, source: source))
+            findings.append(FactFinding(Fact.table, rows[index], fault: fault, source: source))
         }
         return facts
     }
@@ -97,7 +98,7 @@ extension FactReview {
             let row = row(replaced.index)
             let isBehind = row.map { $0.fact.revision < fact.revision } ?? false
             let fault = FactFinding.Fault(replaced, isBehind: isBehind)
-            findings.append(FactFinding(table, row ?? ReviewedRow(fact: fact), fault))
+            findings.append(FactFinding(table, row ?? ReviewedRow(fact: fact), fault: fault))
         }
     }
 

@@ -132,20 +132,20 @@ struct Rebuilding {
     private func rebuild(_ purchases: [PurchaseKey], isReplacing: Bool, keeping kept: Set<PurchaseScope> = [])
         async throws -> RebuildDifferences
     {
-        do { return try await rebuildOnce(purchases, isReplacing, kept) } catch let error as PostgresError
-            where error.code == .connectionLost
-        { return try await rebuildOnce(purchases, isReplacing, kept) }
+        do { return try await rebuildOnce(purchases, isReplacing: isReplacing, keeping: kept) } catch let error
+            as PostgresError where error.code == .connectionLost
+        { return try await rebuildOnce(purchases, isReplacing: isReplacing, keeping: kept) }
     }
 
     /// Rebuilds once, including further purchases whose facts appear in rows of the given purchases.
-    private func rebuildOnce(_ purchases: [PurchaseKey], _ isReplacing: Bool, _ kept: Set<PurchaseScope>) async throws
-        -> RebuildDifferences
+    private func rebuildOnce(_ purchases: [PurchaseKey], isReplacing: Bool, keeping kept: Set<PurchaseScope>)
+        async throws -> RebuildDifferences
     {
         var purchases = purchases
         var attempt = 1
         while true {
-            do { return try await rebuildTogether(purchases, isReplacing, kept) } catch let missing as ScopesMissing
-                where attempt < Self.attemptsMax
+            do { return try await rebuildTogether(purchases, isReplacing: isReplacing, keeping: kept) } catch let
+                missing as ScopesMissing where attempt < Self.attemptsMax
             {
                 purchases += missing.scopes.map { $0.purchase("") }
                 attempt += 1
@@ -155,7 +155,7 @@ struct Rebuilding {
 
     /// Compares or replaces facts, owners and rows in one transaction, because rows depend on the
     /// corrected facts and owners.
-    private func rebuildTogether(_ purchases: [PurchaseKey], _ isReplacing: Bool, _ kept: Set<PurchaseScope>)
+    private func rebuildTogether(_ purchases: [PurchaseKey], isReplacing: Bool, keeping kept: Set<PurchaseScope>)
         async throws -> RebuildDifferences
     {
         let scopes = Set(purchases.map(\.scope))

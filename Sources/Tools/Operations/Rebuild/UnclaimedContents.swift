@@ -32,6 +32,6 @@ extension FactFinding {
             case .renewal: (RenewalFact.table.name, subject.id, .rowMissingAmbiguous)
             case .appTransaction: (AppTransactionFact.table.name, nil, .rowMissingUntrusted)
             }
-        self.init(table, subject, originalTransactionID: original, fault, source: content.source)
+        self.init(table, subject, originalTransactionID: original, fault: fault, source: content.source)
     }
 }

@@ -35,7 +35,7 @@ package struct AccountReader: Sendable {
                 stage, cluster, partitions: topics[stage.inputTopic] ?? [], commits: commits[stage] ?? [:], marks: marks
             )
         }
-        return Reconciliation(stages: stages, flows: flows(stages, topics, marks))
+        return Reconciliation(stages: stages, flows: flows(stages, topics, marks: marks))
     }
 
     /// Reads the commits of a stage, and the ID of their cluster.
@@ -77,7 +77,7 @@ package struct AccountReader: Sendable {
     }
 
     private func flows(
-        _ stages: [StageAccount], _ topics: [String: [TopicPartition]], _ marks: [TopicPartition: Watermarks]
+        _ stages: [StageAccount], _ topics: [String: [TopicPartition]], marks: [TopicPartition: Watermarks]
     ) -> [Flow] {
         func sum(_ topic: String, _ count: (Watermarks) -> Int64) -> Int64 {
             (topics[topic] ?? []).reduce(0) { $0 + (marks[$1].map(count) ?? 0) }

@@ -39,7 +39,7 @@ package final class ChildPrograms: Sendable {
         }
     }
 
-    func start(_ name: String, _ arguments: [String], _ environment: [String: String]) throws {
+    func start(_ name: String, _ arguments: [String], environment: [String: String]) throws {
         let path = self.path(of: name)
         guard FileManager.default.createFile(atPath: path, contents: nil), let log = FileHandle(forWritingAtPath: path)
         else { throw CommandError(ExitCode.noInput, "cannot write \(path)") }

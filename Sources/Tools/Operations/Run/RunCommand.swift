@@ -56,7 +56,9 @@ private struct Trial: Sendable {
         do {
             var environment = context.environment
             environment["HTTP_PORT"] = "0"
-            for (program, arguments) in commandLines { try children.start(program, arguments, environment) }
+            for (program, arguments) in commandLines {
+                try children.start(program, arguments, environment: environment)
+            }
             try children.guardAll()
             try await watch(children, admin)
         } catch {

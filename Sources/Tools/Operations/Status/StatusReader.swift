@@ -25,7 +25,9 @@ extension ToolCommand {
         let reader = StatusReader(
             settings: try context.settings(.kafka), database: try? context.settings(.database),
             skippedMax: try arguments.skippedMax)
-        if arguments.isSet("watch") { return try await StatusWatch(reader, arguments, context.console).run() }
+        if arguments.isSet("watch") {
+            return try await StatusWatch(reader, arguments: arguments, on: context.console).run()
+        }
         if let option = ["interval", "count"].first(where: { arguments.value($0) != nil }) {
             throw UsageError("--\(option) needs --watch")
         }

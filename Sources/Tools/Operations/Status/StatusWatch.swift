@@ -15,7 +15,7 @@ struct StatusWatch: Sendable {
     private let countMax: Int?
     private let isJSON: Bool
 
-    init(_ reader: StatusReader, _ arguments: CommandArguments, _ console: Console) throws(UsageError) {
+    init(_ reader: StatusReader, arguments: CommandArguments, on console: Console) throws(UsageError) {
         self.reader = reader
         self.console = console
         let bounds = Duration.milliseconds(100)...(.seconds(3_600))

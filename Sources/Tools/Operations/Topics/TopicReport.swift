@@ -44,18 +44,18 @@ extension TopicDifference {
         -> [TopicDifference]
     {
         var found: [TopicDifference] = []
-        func compare(_ property: String, _ planned: String, _ value: String, isHarmful: Bool) {
+        func compare(_ property: String, planned: String, found value: String, isHarmful: Bool) {
             guard planned != value else { return }
             found.append(
                 TopicDifference(
                     topic: plan.name, property: property, planned: planned, found: value, isHarmful: isHarmful))
         }
-        compare("partitions", String(plan.partitions), String(partitions), isHarmful: false)
+        compare("partitions", planned: String(plan.partitions), found: String(partitions), isHarmful: false)
         let planned = plan.configuration(keeping: configuration, partitions: partitions)
         for (property, planned) in planned.sorted(by: { $0.key < $1.key }) {
             guard let value = configuration[property] else { continue }
             let isHarmful = plan.need.isHarmful(property, value)
-            compare(property, planned, value, isHarmful: isHarmful)
+            compare(property, planned: planned, found: value, isHarmful: isHarmful)
         }
         return found
     }
