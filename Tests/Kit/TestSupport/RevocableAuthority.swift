@@ -12,14 +12,16 @@ package struct RevocableAuthority: Sendable {
     /// The port at which the root answers for the intermediate.
     package let rootPort: UInt16
     package let intermediatePort: UInt16
+    private let reserved: (root: ReservedPort, intermediate: ReservedPort)
 
     /// - Parameter port: of both responders; nil for free ones that `startResponders` listens on.
     package init(
         name: String = "Revocable", validity: ClosedRange<Int64> = CertificateAuthority.standardValidity,
         port: UInt16? = nil, adjusting adjust: (inout AuthorityBlueprint) throws -> Void = { _ in }
     ) throws {
-        rootPort = try port ?? LoopbackPort.free()
-        intermediatePort = try port ?? LoopbackPort.free()
+        reserved = (try ReservedPort(), try ReservedPort())
+        rootPort = port ?? reserved.root.number
+        intermediatePort = port ?? reserved.intermediate.number
         var blueprint = try AuthorityBlueprint(name: name, validity: validity)
         blueprint.intermediate.serialNumber = Self.intermediateSerial
         blueprint.leaf.serialNumber = Self.leafSerial

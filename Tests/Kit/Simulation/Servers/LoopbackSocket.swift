@@ -5,9 +5,6 @@ package struct LoopbackSocket: Sendable {
     package let descriptor: Int32
     package let port: UInt16
 
-    /// A socket that does not listen reserves its port for one server: the kernel gives the port to nobody
-    /// else, and a server that sets `SO_REUSEADDR` may listen on it (socket(7), Linux).
-    ///
     /// - Parameter isListening: whether connections may come from here on.
     package init(isListening: Bool) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -42,13 +39,27 @@ package struct LoopbackSocket: Sendable {
 package enum LoopbackPort {
     /// Asks the kernel for one.
     ///
-    /// Another process may take the port before it is used, so that a caller that starts a server
-    /// tries again with another port.
+    /// Another process may take the port before it is used; a server that lives longer has a
+    /// `ReservedPort`.
     package static func free() throws -> UInt16 {
         let socket = try LoopbackSocket(isListening: false)
         socket.close()
         return socket.port
     }
+}
+
+/// A port of 127.0.0.1 that the kernel gives to nobody else while this object lives, whether its server
+/// runs or not.
+///
+/// A server that sets `SO_REUSEADDR` may listen on it (socket(7), Linux).
+package final class ReservedPort: Sendable {
+    private let socket: LoopbackSocket
+
+    package init() throws { socket = try LoopbackSocket(isListening: false) }
+
+    deinit { socket.close() }
+
+    package var number: UInt16 { socket.port }
 }
 
 extension sockaddr_in {

@@ -38,9 +38,8 @@ package actor PrivatePostgres {
     }
 
     /// The port on 127.0.0.1, the same after a restart.
-    package nonisolated var port: UInt16 { reservation.port }
-    /// The port's reservation while the server is stopped, when other processes look for a port.
-    private nonisolated let reservation: LoopbackSocket
+    package nonisolated var port: UInt16 { reserved.number }
+    private nonisolated let reserved: ReservedPort
     private let cluster: PostgresCluster
     private let configuration: Configuration
     private var server: ChildProcess?
@@ -49,7 +48,7 @@ package actor PrivatePostgres {
     package static func start(_ configuration: Configuration = Configuration()) async throws -> PrivatePostgres {
         let cluster = try await PostgresCluster.make()
         do {
-            let server = PrivatePostgres(cluster, try LoopbackSocket(isListening: false), configuration)
+            let server = PrivatePostgres(cluster, try ReservedPort(), configuration)
             try await server.start()
             return server
         } catch {
@@ -70,13 +69,11 @@ package actor PrivatePostgres {
         }
     }
 
-    private init(_ cluster: PostgresCluster, _ reservation: LoopbackSocket, _ configuration: Configuration) {
+    private init(_ cluster: PostgresCluster, _ reserved: ReservedPort, _ configuration: Configuration) {
         self.cluster = cluster
-        self.reservation = reservation
+        self.reserved = reserved
         self.configuration = configuration
     }
-
-    deinit { reservation.close() }
 
     /// The connection string of a database of this server, with the password.
     package nonisolated func connectionString(database: String = "postgres") -> String {
