@@ -265,7 +265,6 @@ import Worker
 
     @Test func `days that Apple lists no more are passed over, and not proven`() async throws {
         let rig = try await Rig()
-        rig.generate(3, days: 1)
         _ = try await rig.client.query("UPDATE recovery_windows SET due_at = 'infinity' WHERE job = 'missed'")
         let requests = Atomic(0)
         rig.apple.inject { _ in
@@ -274,7 +273,8 @@ import Worker
         }
         let worker = try rig.worker()
         try await rig.turn(worker)
-        #expect(rig.take().count == 3)
+        // Days are asked for side by side, so any three of them may be these; the others are read.
+        #expect(requests.load(ordering: .relaxed) > 3)
         #expect(rig.log.count("day that Apple lists no more, passed over") == 3)
         let state = try await rig.client.run(RecoveryWindowTable.states).first { $0.job == .complete }
         let from = try #require(state?.completedFrom)
