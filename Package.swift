@@ -203,7 +203,7 @@ let programs = room(
 let kit = room(
     "Tests/Kit",
     [
-        // What only simulations, tests and benchmarks ask of the C libraries.
+        // Functions of the C libraries that only simulations, tests and benchmarks call.
         library("KitWrappers", ["COpenSSL", "CRDKafka", "Kafka"], path: "Wrappers", settings: wrapper),
         // Certificate authorities, signed traffic, forgeries, and servers started on this machine.
         library("Simulation", ["AppStore", "HTTP", "JSON", "OpenSSL", "Platform", "Postgres"]),

@@ -34,7 +34,7 @@ extension Topic {
 
     /// The required settings of a topic, by Kafka's names.
     ///
-    /// Without them, its records would be refused, lost, or larger than their reader can hold. The value of
+    /// Other settings would let its records be refused, lost, or larger than their reader can hold. The value of
     /// `max.message.bytes` is a minimum.
     ///
     /// - Parameter name: the topic's name without the prefix.

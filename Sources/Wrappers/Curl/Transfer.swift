@@ -117,7 +117,7 @@ extension Transfer {
         setting.number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         if let file = options.authorityFile {
             setting.text(CURLOPT_CAINFO, file)
-            // Without this option, the system's authorities would be trusted too.
+            // The system's authorities are not trusted beside those of the file.
             setting.text(CURLOPT_CAPATH, nil)
         }
         // An empty text also turns off the environment's `https_proxy` and `no_proxy`.
@@ -137,7 +137,7 @@ extension Transfer {
     }
 
     private func addHeaders() throws(HTTPSError) {
-        // Without `Expect:`, libcurl would wait for the server's permission to send a body of a megabyte.
+        // An empty `Expect:` keeps libcurl from waiting for the server's permission to send a body of a megabyte.
         for line in request.headers.map(\.line) + ["Expect:"] {
             guard let line else { throw HTTPSError(code: .invalidRequest, message: "a header is not printable ASCII") }
             guard let longer = unsafe curl_slist_append(headerList, line) else {

@@ -27,7 +27,7 @@ import Synchronization
     static func consumer(_ configuration: [String: String], handlers: KafkaHandlers) throws(KafkaError) -> ClientHandle
     {
         let client = try make(RD_KAFKA_CONSUMER, configuration, handlers: handlers) { $0.setConsumerCallbacks() }
-        // With this call, errors and events arrive in the one queue that the consumer polls.
+        // Errors and events then arrive in the one queue that the consumer polls.
         unsafe rd_kafka_poll_set_consumer(client.pointer)
         return client
     }

@@ -52,7 +52,7 @@ actor KafkaRequests {
     /// Repeats a request until the deadline if it reached the wrong broker, because the coordinator is not yet known
     /// or the leader has moved.
     ///
-    /// For `unknownPartitionWait`, an unknown partition is retried too.
+    /// A request for an unknown partition is repeated for `unknownPartitionWait`.
     private func repeating<Answer>(
         within deadline: Duration, _ ask: (_ remaining: Duration) throws(KafkaError) -> Answer
     ) async throws(KafkaError) -> Answer {

@@ -4,7 +4,7 @@ import Platform
 
 /// The librdkafka properties that an operator sets.
 ///
-/// For example, `RDKAFKA_SECURITY_PROTOCOL`, or `rdkafka.security.protocol` in the file, sets
+/// `RDKAFKA_SECURITY_PROTOCOL`, or `rdkafka.security.protocol` in the file, sets
 /// `security.protocol`.
 ///
 /// Properties that would break a guarantee, or that librdkafka does not accept, are refused.

@@ -24,7 +24,7 @@ struct RecoveryPlan: Sendable {
     /// Days of readable history: Apple keeps 180 in Production and 30 in the Sandbox (App Store
     /// Server API, Get Notification History).
     ///
-    /// One day less here, because Apple's clock decides.
+    /// These numbers are a day less, because Apple's clock decides.
     private static let productionDays: Int64 = 179
     private static let otherDays: Int64 = 29
 

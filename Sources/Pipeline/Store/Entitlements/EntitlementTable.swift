@@ -102,7 +102,7 @@ package enum HeldEntitlements {
 
 /// The table `closed_periods`: the merged periods of a long subscription's oldest transactions.
 ///
-/// With it, processing a renewal reads a few rows instead of hundreds.
+/// The table lets a renewal read a few rows instead of hundreds.
 ///
 /// The table may be emptied at any time.
 package enum ClosedPeriodTable {

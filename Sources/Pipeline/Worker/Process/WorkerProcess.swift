@@ -108,7 +108,7 @@ final class ProcessSignals {
 enum ShutdownLimit {
     /// Time for leaving the group and closing the clients, in addition to the time for batches in flight.
     ///
-    /// With the default budget, the whole shutdown ends within the 30 s that Kubernetes allows.
+    /// The whole shutdown ends within the 30 s that Kubernetes allows, if the budget is the default.
     private static let closing = Duration.seconds(8)
 
     /// Starts the time limit.

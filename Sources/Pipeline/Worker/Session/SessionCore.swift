@@ -139,7 +139,7 @@ extension SessionCore {
         }
         let (count, hasMore) = (result.records.count, result.isFull)
         pacing.gatheredAt = now + configuration.gatherTime(after: count, hasMore: hasMore)
-        // Without the log's start, the gap counts as skipped, because a person must investigate.
+        // The gap counts as skipped if the log's start is unknown, because a person must investigate.
         let lows = hasPassedOver ? [:] : lows
         add(result.records, lows: lows, at: now)
         skip(to: result.ends, lows)

@@ -66,7 +66,7 @@ package final class ObservedPart: Sendable {
 
     /// Compares the part with the known revisions of its ID.
     ///
-    /// For a claim beside a transaction, the first record with the user is enough; an earlier record of the same user
+    /// The first record with the user is enough for a claim beside a transaction; an earlier record of the same user
     /// matters only for the order of claims.
     package func verdict(against known: [PartRevision]) -> PartVerdict {
         guard case .claim = key else { return revision.verdict(against: known) }

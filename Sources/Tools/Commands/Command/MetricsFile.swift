@@ -27,7 +27,7 @@ package struct MetricsFile {
 
     /// Writes the time of a daily task's last success, or 0 if the task has just found a problem.
     ///
-    /// With 0 the alert fires at once instead of after a day.
+    /// The value 0 lets the alert fire at once instead of after a day.
     package func write(_ task: String, isSuccess: Bool) throws(CommandError) {
         let registry = MetricsRegistry()
         let success = registry.gauge(

@@ -34,6 +34,10 @@ package struct AppleRequest: Sendable {
     package let id: String
     /// Whether it asks for a page after the first, by a token or revision.
     package let isFurtherPage: Bool
+    /// The first date of a notification history, in milliseconds since 1970.
+    ///
+    /// `nil` for another endpoint.
+    package let startDate: Int64?
     /// The `bid` of its token.
     ///
     /// `nil` if that was refused.

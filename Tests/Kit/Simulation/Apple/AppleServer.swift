@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import JSON
 import OpenSSL
 import Synchronization
 
@@ -104,11 +105,13 @@ package final class AppleServer: Sendable {
             return AppleError.noSuchEndpoint.response
         }
         let page = request.query["paginationToken"] ?? request.query["revision"]
+        let startDate = try? JSONDocument(parsing: request.body).root["startDate"]?.int64
         var (seen, index) = state.withLock { state in
             let number = state.counts[endpoint, default: 0] + 1
             state.counts[endpoint] = number
             let seen = AppleRequest(
-                endpoint: endpoint, number: number, time: clock.now, id: id, isFurtherPage: page != nil)
+                endpoint: endpoint, number: number, time: clock.now, id: id, isFurtherPage: page != nil,
+                startDate: startDate)
             state.requests.append(seen)
             return (seen, state.requests.count - 1)
         }
