@@ -24,11 +24,11 @@ import Worker
         activity.records = 1_000
         return PipelineMeasurement(
             setup: setup, recordCount: 1_000, recordsPerSecond: 5_000, verificationMicroseconds: 100, cpu: cpu(workers),
-            walBytes: 3_000, activity: [.link: activity], lockShares: [.link: 0.04, .verify: 0],
+            idle: cpu(6_000), walBytes: 3_000, activity: [.link: activity], lockShares: [.link: 0.04, .verify: 0],
             residentBytesMax: [.verify: 40 << 20, .link: 50 << 20],
             latency: PipelineMeasurement.Latency(
-                recordsPerSecond: 2_500, p50: 50, p99: 250, lone: [15, 15, 60], idleShare: 0.4, cpu: cpu(2 * workers),
-                activity: [.link: activity]), besideRecordsPerSecond: 3_125)
+                recordsPerSecond: 2_500, loaded: Percentiles(of: [50, 50, 250]), lone: Percentiles(of: [15, 60, 15]),
+                loneHops: [.link: Percentiles(of: [9, 4, 3])], cpu: cpu(2 * workers)), besideRecordsPerSecond: 3_125)
     }
 
     private static func cpu(_ workers: Double) -> CPUMicroseconds {
@@ -55,9 +55,24 @@ import Worker
         #expect(first["beside_records_per_second"]?.double == 3_125)
         let half = try #require(first["cpu_microseconds_per_record_at_half_load"])
         #expect(half["link-worker"]?.double == 100)
-        for part in ["1.60 of the program beside", "38 %", "records/batch", " 4.0 %", "p99 60.0"] {
-            #expect(report.lines.contains { $0.contains(part) }, "\(part)")
+        #expect(first["cpu_microseconds_per_second_idle"]?["link-worker"]?.double == 6_000)
+        #expect(first["latency_milliseconds"]?["lone_hop_p99"]?["link-worker"]?.double == 9)
+        for part in [
+            "1.60 of the program beside", "38 %", "records/batch", " 4.0 %", " 6.0 ", "p99 60.0",
+            "link-worker reads: p50 4.0 ms, p99 9.0 ms",
+        ] { #expect(report.lines.contains { $0.contains(part) }, "\(part)") }
+    }
+
+    @Test func `the slope leaves out what is paid once, and what idle time costs`() {
+        // 500 µs once, 3 µs a second and 2 µs a record.
+        func cost(records: Double, seconds: Double) -> CPUMicroseconds {
+            CPUMicroseconds(workers: [.link: 500 + 3 * seconds + 2 * records], broker: nil, postgres: 0)
         }
+        let (few, many) = (cost(records: 250, seconds: 4), cost(records: 1_000, seconds: 10))
+        let idle = CPUMicroseconds(workers: [.link: 3], broker: nil, postgres: 0)
+        let slope = many.beyond(few, per: 1).beyond(idle, times: 6, per: 750)
+        #expect(slope.workers == [.link: 2])
+        #expect(slope.broker == nil)
     }
 
     @Test func `a worker's account of its time is read from its metrics`() {

@@ -48,14 +48,6 @@ struct BenchError: Error, CustomStringConvertible {
 }
 
 /// The result of a measurement.
-protocol BenchReport {
-    var lines: [String] { get }
-    var json: JSONContent { get }
-}
+protocol BenchReport: Report { var lines: [String] { get } }
 
-extension BenchReport {
-    /// Prints JSON with `--json`, else text.
-    func publish(_ arguments: CommandArguments, _ console: Console) {
-        if arguments.isSet("json") { console.print(json: json) } else { lines.forEach { console.print($0) } }
-    }
-}
+extension BenchReport { var parts: [TextPart] { lines.map { .line($0) } } }

@@ -41,7 +41,8 @@ enum BenchDatabase {
     /// Gathers statistics and writes everything out, so that what is measured next begins alike.
     static func settle(_ database: PostgresOptions) async throws {
         try await patiently(database) { connection in
-            for statement in settling {
+            // Including VACUUM, so that autovacuum does not run during a measurement.
+            for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
                 // As a script: nothing may stand before VACUUM, nor around it.
                 try await connection.execute(script: statement)
             }
@@ -55,7 +56,4 @@ enum BenchDatabase {
         options.statementDeadline = .seconds(3_600)
         try await PostgresConnection.lend(options, body)
     }
-
-    /// Statements that include VACUUM, so that autovacuum does not run during a measurement.
-    private static let settling = ["VACUUM (ANALYZE)", "CHECKPOINT"]
 }

@@ -45,9 +45,9 @@ struct BesideProgram {
                     Int64(count), of: .verify, by: rig.layout.prefix + Self.group, asking: admin,
                     check: { try requireRunning(process) })
             }
-            try await wait(options.warmUpCount)
+            try await wait(options.measured.lowerBound)
             let start = ContinuousClock.now
-            try await wait(options.warmUpCount + options.recordCount)
+            try await wait(options.measured.upperBound)
             return (ContinuousClock.now - start) / .seconds(1)
         }
     }

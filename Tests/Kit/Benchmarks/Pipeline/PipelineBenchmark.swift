@@ -19,25 +19,32 @@ struct PipelineBenchmark {
         try await rig.publish(0..<options.warmUpCount)
         try await rig.waitUntilSettled()
 
-        let end = options.warmUpCount + options.recordCount
-        console.note("measuring \(Quantity.grouped(options.recordCount)) records")
-        let full = try await fullLoad(options.warmUpCount..<end)
-        let latency = try await latency(from: end, rate: full.recordsPerSecond / 2)
+        console.note("measuring \(Quantity.grouped(options.recordCount)) records, a quarter as many, and none")
+        let few = try await fullLoad(options.warmUpCount..<options.measured.lowerBound)
+        let full = try await fullLoad(options.measured)
+        let (before, idleSeconds) = (usage(), 5.0)
+        try await Task.sleep(for: .seconds(idleSeconds))
+        let idle = usage().beyond(before, per: idleSeconds)
+        let added = full.cpu.beyond(few.cpu, per: 1).beyond(
+            idle, times: full.seconds - few.seconds, per: Double(options.recordCount - options.fewCount))
+        let rate = Double(options.recordCount) / full.seconds
+        let latency = try await latency(from: options.measured.upperBound, rate: rate / 2)
         if options.beside != nil { console.note("measuring the program beside") }
         let beside = try await options.beside?.recordsPerSecond(rig, options)
         return PipelineMeasurement(
-            setup: setup, recordCount: options.recordCount, recordsPerSecond: full.recordsPerSecond,
-            verificationMicroseconds: full.verificationMicroseconds, cpu: full.cpu,
+            setup: setup, recordCount: options.recordCount, recordsPerSecond: rate,
+            verificationMicroseconds: full.verificationMicroseconds, cpu: added, idle: idle,
             walBytes: full.found.walBytes / Double(options.recordCount), activity: full.activity,
             lockShares: full.lockShares, residentBytesMax: rig.residentBytesMax, latency: latency,
             besideRecordsPerSecond: beside)
     }
 
     private struct FullLoad {
+        /// Processor time of the whole run.
         let cpu: CPUMicroseconds
         let activity: [StageDescription: WorkerActivity]
         let found: ServerActivity.Findings
-        let recordsPerSecond: Double
+        let seconds: Double
         let verificationMicroseconds: Double
 
         /// The waits as shares of the time in which each stage processes.
@@ -57,20 +64,16 @@ struct PipelineBenchmark {
         try await rig.publish(indices)
         let unitBefore = try VerificationUnit.measure(rig.authority, for: .seconds(1))
         let (run, found) = try await ServerActivity.sampled(rig.database) {
-            let before = usage()
-            let start = ContinuousClock.now
+            let (before, start) = (usage(), ContinuousClock.now)
             rig.signal(SIGCONT, to: .verify)
             try await rig.waitUntilSettled()
-            let seconds = (ContinuousClock.now - start) / .seconds(1)
-            return (before: before, after: usage(), seconds: seconds)
+            return (seconds: (ContinuousClock.now - start) / .seconds(1), cpu: usage().beyond(before, per: 1))
         }
         let activity = rig.activity
         let unitAfter = try VerificationUnit.measure(rig.authority, for: .seconds(1))
         return FullLoad(
-            cpu: run.after.since(run.before, records: indices.count),
-            activity: WorkerActivity.difference(activity, activityBefore), found: found,
-            recordsPerSecond: Double(indices.count) / run.seconds,
-            verificationMicroseconds: (unitBefore + unitAfter) / 2)
+            cpu: run.cpu, activity: WorkerActivity.difference(activity, activityBefore), found: found,
+            seconds: run.seconds, verificationMicroseconds: (unitBefore + unitAfter) / 2)
     }
 
     /// The processor time used so far.
@@ -100,9 +103,7 @@ extension PipelineBenchmark {
         var published: [Int64] = []
         published.reserveCapacity(count)
         var deliveries: [Delivery] = []
-        let activityBefore = rig.activity
         let usageBefore = usage()
-        let machine = MachineUsage.read()
         let start = ContinuousClock.now
         while published.count < count {
             let due = min(count, Int((ContinuousClock.now - start) / .seconds(1) * rate) + 1)
@@ -117,19 +118,16 @@ extension PipelineBenchmark {
             }
         }
         await producer.close(deadline: .seconds(10))
-        let idle = MachineUsage.idleShare(from: machine, to: MachineUsage.read())
-        let activity = WorkerActivity.difference(rig.activity, activityBefore)
         try await rig.waitUntilSettled()
         let usageAfter = usage()
         let publishedAt = BenchTraffic.indexes(first..<(first + count)).mapValues { published[$0 - first] }
         guard let milliseconds = try await milliseconds(since: publishedAt) else { return nil }
         return PipelineMeasurement.Latency(
-            recordsPerSecond: rate, p50: PipelineMeasurement.percentile(50, of: milliseconds) ?? .nan,
-            p99: PipelineMeasurement.percentile(99, of: milliseconds) ?? .nan, lone: lone, idleShare: idle,
-            cpu: usageAfter.since(usageBefore, records: count), activity: activity)
+            recordsPerSecond: rate, loaded: Percentiles(of: milliseconds), lone: lone.outcomes, loneHops: lone.hops,
+            cpu: usageAfter.beyond(usageBefore, per: Double(count)))
     }
 
-    /// Sorted times from publishing to commit, in milliseconds.
+    /// Times from publishing to commit, in milliseconds.
     ///
     /// `nil` if the server does not record commit times.
     ///
@@ -149,6 +147,6 @@ extension PipelineBenchmark {
         guard milliseconds.count == published.count else {
             throw BenchError("\(milliseconds.count) of \(published.count) rows were found")
         }
-        return milliseconds.sorted()
+        return milliseconds
     }
 }

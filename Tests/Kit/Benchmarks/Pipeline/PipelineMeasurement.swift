@@ -9,8 +9,10 @@ struct PipelineMeasurement {
     let recordsPerSecond: Double
     /// Processor time of one P-256 verification of OpenSSL, in the same run.
     let verificationMicroseconds: Double
-    /// Processor time per record.
+    /// Processor time that a record adds: the slope between two numbers of records.
     let cpu: CPUMicroseconds
+    /// Processor time per second without records.
+    let idle: CPUMicroseconds
     /// Bytes of PostgreSQL's write-ahead log per record.
     let walBytes: Double
     /// The activity of the stages' workers during the run, all copies together.
@@ -29,36 +31,32 @@ struct PipelineMeasurement {
     /// Times from publishing to commit, in milliseconds.
     struct Latency {
         let recordsPerSecond: Double
-        let p50: Double
-        let p99: Double
-        /// The same of purchases that came one at a time, to reading the outcome; sorted.
-        let lone: [Double]
-        /// The idle share of all cores' time while records were published.
-        ///
-        /// `nil` if unknown.
-        let idleShare: Double?
+        let loaded: Percentiles
+        /// The same of purchases that came one at a time, to reading the outcome.
+        let lone: Percentiles
+        /// The same to writing the record that a stage reads, by that stage.
+        let loneHops: [StageDescription: Percentiles]
         /// Processor time per record.
         let cpu: CPUMicroseconds
-        /// The activity of the stages' workers while records were published.
-        let activity: [StageDescription: WorkerActivity]
-
-        /// A percentile of `lone`.
-        func lonePercentile(_ percent: Int) -> Double { percentile(percent, of: lone) ?? .nan }
-    }
-
-    /// A percentile of sorted values.
-    ///
-    /// `nil` without any.
-    static func percentile(_ percent: Int, of sorted: [Double]) -> Double? {
-        sorted.isEmpty ? nil : sorted[min(sorted.count - 1, sorted.count * percent / 100)]
     }
 
     /// A time as a number of verifications.
     func verifications(_ microseconds: Double) -> Double { microseconds / verificationMicroseconds }
 }
 
-/// Processor time of the workers, all copies of a stage together, and of broker and PostgreSQL
-/// where they are known; in microseconds.
+/// Percentiles of some values, not a number without any.
+struct Percentiles {
+    let p50: Double
+    let p99: Double
+
+    init(of values: [Double]) {
+        let sorted = values.sorted()
+        func percentile(_ percent: Int) -> Double { sorted.isEmpty ? .nan : sorted[sorted.count * percent / 100] }
+        (p50, p99) = (percentile(50), percentile(99))
+    }
+}
+
+/// Microseconds of processor time of the workers, all copies of a stage together, and of the servers.
 struct CPUMicroseconds {
     var workers: [StageDescription: Double]
     var broker: Double?
@@ -68,38 +66,15 @@ struct CPUMicroseconds {
 
     var all: Double { allWorkers + (broker ?? 0) + (postgres ?? 0) }
 
-    /// The usage since `before`, divided by the number of records.
-    func since(_ before: CPUMicroseconds, records: Int) -> CPUMicroseconds {
-        func perRecord(_ after: Double?, _ before: Double?) -> Double? {
-            guard let after, let before else { return nil }
-            return (after - before) / Double(records)
+    /// The usage beyond `share` times another one, divided by a number of records or seconds.
+    func beyond(_ other: CPUMicroseconds, times share: Double = 1, per count: Double) -> CPUMicroseconds {
+        func difference(_ own: Double?, _ other: Double?) -> Double? {
+            guard let own, let other else { return nil }
+            return (own - other * share) / count
         }
         return CPUMicroseconds(
-            workers: workers.reduce(into: [:]) { result, element in
-                result[element.key] = perRecord(element.value, before.workers[element.key])
-            }, broker: perRecord(broker, before.broker), postgres: perRecord(postgres, before.postgres))
-    }
-}
-
-/// Usage of the machine's cores, read from `/proc/stat`.
-enum MachineUsage {
-    struct Ticks {
-        let idle: Double
-        let all: Double
-    }
-
-    static func read() -> Ticks? {
-        guard let bytes = FileManager.default.contents(atPath: "/proc/stat"),
-            let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first
-        else { return nil }
-        let ticks = line.split(separator: " ").dropFirst().prefix(8).compactMap { Double($0) }
-        guard ticks.count == 8 else { return nil }
-        return Ticks(idle: ticks[3] + ticks[4], all: ticks.reduce(0, +))
-    }
-
-    static func idleShare(from start: Ticks?, to end: Ticks?) -> Double? {
-        guard let start, let end, end.all > start.all else { return nil }
-        return (end.idle - start.idle) / (end.all - start.all)
+            workers: workers.reduce(into: [:]) { $0[$1.key] = difference($1.value, other.workers[$1.key]) },
+            broker: difference(broker, other.broker), postgres: difference(postgres, other.postgres))
     }
 }
 

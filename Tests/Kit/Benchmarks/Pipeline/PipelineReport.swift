@@ -14,7 +14,8 @@ struct PipelineReport: BenchReport {
     private func table(_ item: PipelineMeasurement) -> [String] {
         var table = TextTable([
             .init("process"), .init("CPU µs/record", .right), .init("verifications", .right),
-            .init("at half load", .right), .init("waits for locks", .right), .init("MiB resident", .right),
+            .init("at half load", .right), .init("idle ms/s", .right), .init("waits for locks", .right),
+            .init("MiB resident", .right),
         ])
         func cost(_ name: String, _ more: [String] = ["", ""], _ microseconds: (CPUMicroseconds) -> Double?) {
             let time = microseconds(item.cpu) ?? .nan
@@ -23,6 +24,7 @@ struct PipelineReport: BenchReport {
                 [
                     name, FixedPoint.text(time, digits: 1), FixedPoint.text(item.verifications(time), digits: 2),
                     FixedPoint.text(item.verifications(atHalfLoad), digits: 2),
+                    FixedPoint.text((microseconds(item.idle) ?? .nan) / 1_000, digits: 1),
                 ] + more)
         }
         for stage in Topology.stages {
@@ -41,13 +43,13 @@ struct PipelineReport: BenchReport {
                 "\(FixedPoint.text(item.recordsPerSecond / $0, digits: 2)) of the program beside; "
             } ?? "") + "a verification takes \(FixedPoint.text(item.verificationMicroseconds, digits: 1)) µs, "
             + "the log of PostgreSQL \(Quantity.grouped(Int(item.walBytes))) bytes/record"
-        return [head] + table.lines(indent: 2) + activityLines(item.activity, "at full load") + latencyLines(item)
+        return [head] + table.lines(indent: 2) + activityLines(item.activity) + latencyLines(item)
     }
 
     /// The parts of the time by what a worker did; what is left it waited for records.
-    private func activityLines(_ activity: [StageDescription: WorkerActivity], _ load: String) -> [String] {
+    private func activityLines(_ activity: [StageDescription: WorkerActivity]) -> [String] {
         var table = TextTable(
-            [.init(load)] + Self.activities.map { .init("\($0)", .right) } + [.init("records/batch", .right)])
+            [.init("at full load")] + Self.activities.map { .init("\($0)", .right) } + [.init("records/batch", .right)])
         for stage in Topology.stages {
             guard let seconds = activity[stage] else { continue }
             let all = TimeAccount.Activity.allCases.reduce(0) { $0 + seconds[$1] }
@@ -63,14 +65,18 @@ struct PipelineReport: BenchReport {
 
     private func latencyLines(_ item: PipelineMeasurement) -> [String] {
         guard let latency = item.latency else { return [] }
-        return [
-            "  from publishing a lone purchase to its outcome: "
-                + "p50 \(FixedPoint.text(latency.lonePercentile(50), digits: 1)) ms, "
-                + "p99 \(FixedPoint.text(latency.lonePercentile(99), digits: 1)) ms",
-            "  from publishing to commit at \(Quantity.grouped(Int(latency.recordsPerSecond))) "
-                + "records/s: p50 \(FixedPoint.text(latency.p50, digits: 1)) ms, "
-                + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms",
-        ] + activityLines(latency.activity, "at half load")
+        return [line("from publishing a lone purchase to its outcome", latency.lone)]
+            + Topology.stages.compactMap { stage in
+                latency.loneHops[stage].map { line("  to the record that \(stage.program) reads", $0) }
+            } + [
+                line(
+                    "from publishing to commit at \(Quantity.grouped(Int(latency.recordsPerSecond))) records/s",
+                    latency.loaded)
+            ]
+    }
+
+    private func line(_ name: String, _ latencies: Percentiles) -> String {
+        "  \(name): p50 \(FixedPoint.text(latencies.p50, digits: 1)) ms, p99 \(FixedPoint.text(latencies.p99, digits: 1)) ms"
     }
 
     var json: JSONContent { ["benchmark": "pipeline", "measurements": measurements.map(json(of:))] }
@@ -86,18 +92,18 @@ struct PipelineReport: BenchReport {
             "verification_microseconds": JSONContent.figure(item.verificationMicroseconds),
             "wal_bytes_per_record": JSONContent.figure(item.walBytes), "lock_share": perStage { item.lockShares[$0] },
             "seconds": json(item.activity), "cpu_microseconds_per_record": json(item.cpu),
+            "cpu_microseconds_per_second_idle": json(item.idle),
             "resident_bytes_max": perStage { item.residentBytesMax[$0].map(Double.init) },
         ]
         let milliseconds: JSONContent = [
-            "p50": JSONContent.figure(latency?.p50), "p99": JSONContent.figure(latency?.p99),
-            "lone_p50": JSONContent.figure(latency?.lonePercentile(50)),
-            "lone_p99": JSONContent.figure(latency?.lonePercentile(99)),
+            "p50": JSONContent.figure(latency?.loaded.p50), "p99": JSONContent.figure(latency?.loaded.p99),
+            "lone_p50": JSONContent.figure(latency?.lone.p50), "lone_p99": JSONContent.figure(latency?.lone.p99),
+            "lone_hop_p50": perStage { latency?.loneHops[$0]?.p50 },
+            "lone_hop_p99": perStage { latency?.loneHops[$0]?.p99 },
         ]
         return setup + atFullLoad + [
             "latency_milliseconds": milliseconds,
             "cpu_microseconds_per_record_at_half_load": json(latency?.cpu ?? CPUMicroseconds(workers: [:])),
-            "seconds_at_half_load": json(latency?.activity ?? [:]),
-            "idle_share_at_half_load": JSONContent.figure(latency?.idleShare),
         ]
     }
 

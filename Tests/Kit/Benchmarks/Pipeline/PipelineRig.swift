@@ -191,7 +191,7 @@ extension PipelineRig {
     func waitUntilSettled() async throws {
         try await KafkaAdmin.lend(kafka) { admin in
             for stage in Topology.stages {
-                let ends = try await admin.listOffsets(partitions(of: stage), deadline: .seconds(30))
+                let ends = try await admin.listOffsets(partitions(of: stage.inputTopic), deadline: .seconds(30))
                 let count = ends.values.reduce(0) { $0 + $1.high }
                 try await waitUntilCommitted(count, of: stage, by: layout.prefix + stage.name, asking: admin)
             }
@@ -210,7 +210,7 @@ extension PipelineRig {
         while true {
             try requireRunning()
             let committed = try await admin.committedOffsets(
-                group: group, partitions(of: stage), deadline: .seconds(30))
+                group: group, partitions(of: stage.inputTopic), deadline: .seconds(30))
             let settled = committed.values.reduce(0) { $0 + ($1.offset ?? 0) }
             if settled >= count { return }
             try check()
@@ -223,7 +223,8 @@ extension PipelineRig {
         }
     }
 
-    private func partitions(of stage: StageDescription) -> [TopicPartition] {
-        (0..<layout.partitions).map { TopicPartition(topic: layout.prefix + stage.inputTopic, partition: $0) }
+    /// The partitions of a topic that is named without the rig's prefix.
+    func partitions(of topic: String) -> [TopicPartition] {
+        (0..<layout.partitions).map { TopicPartition(topic: layout.prefix + topic, partition: $0) }
     }
 }

@@ -24,7 +24,6 @@ final class ServerActivity: Sendable {
     private static let interval = Duration.milliseconds(25)
 
     private let connection: PostgresConnection
-    private let samples = Mutex(Samples())
     private let isEnding = Atomic(false)
 
     private init(_ connection: PostgresConnection) { self.connection = connection }
@@ -42,16 +41,15 @@ final class ServerActivity: Sendable {
             defer { activity.isEnding.store(true, ordering: .releasing) }
             let result = try await body()
             activity.isEnding.store(true, ordering: .releasing)
-            try await sampling.value
+            let samples = try await sampling.value
             let seconds = (ContinuousClock.now - start) / .seconds(1)
             let walBytes = try await activity.walPosition() - before
-            return (result, Findings(lockSeconds: activity.waits(of: seconds), walBytes: walBytes))
+            return (result, Findings(lockSeconds: waits(samples, of: seconds), walBytes: walBytes))
         }
     }
 
     /// Seconds of waiting by stage, each sample counted as an equal share of the time.
-    private func waits(of seconds: Double) -> [StageDescription: Double] {
-        let samples = samples.withLock { $0 }
+    private static func waits(_ samples: Samples, of seconds: Double) -> [StageDescription: Double] {
         guard samples.count > 0 else { return [:] }
         return Dictionary(
             uniqueKeysWithValues: Topology.stages.map { stage in
@@ -60,31 +58,27 @@ final class ServerActivity: Sendable {
             })
     }
 
-    private func sampleRepeatedly() async throws {
-        while !isEnding.load(ordering: .acquiring) {
-            try await sample()
-            try await Task.sleep(for: Self.interval)
-        }
-    }
-
-    /// Counts the sessions that wait for locks.
+    /// Counts the sessions that wait for locks, again and again.
     ///
     /// Waits for a page to be added to a table do not count, as no transaction's end can shorten
     /// them.
-    private func sample() async throws {
-        let rows = try await connection.query(
-            """
-            SELECT application_name, count(*)
-            FROM pg_stat_activity
-            WHERE datname = current_database() AND state = 'active'
-              AND wait_event_type = 'Lock' AND wait_event <> 'extend'
-              AND pid <> pg_backend_pid()
-            GROUP BY 1
-            """)
-        samples.withLock { samples in
+    private func sampleRepeatedly() async throws -> Samples {
+        var samples = Samples()
+        while !isEnding.load(ordering: .acquiring) {
+            let rows = try await connection.query(
+                """
+                SELECT application_name, count(*)
+                FROM pg_stat_activity
+                WHERE datname = current_database() AND state = 'active'
+                  AND wait_event_type = 'Lock' AND wait_event <> 'extend'
+                  AND pid <> pg_backend_pid()
+                GROUP BY 1
+                """)
             samples.count += 1
             for row in rows { samples.waiting[row.text(0), default: 0] += Int(row.int8(1)) }
+            try await Task.sleep(for: Self.interval)
         }
+        return samples
     }
 
     private func walPosition() async throws -> Double {

@@ -18,16 +18,17 @@ enum RateMeter {
     ///
     /// - Parameter makeWork: called on each thread; the work gets the number of its call.
     static func rate(threads: Int, duration: Duration, _ makeWork: @escaping @Sendable () -> (Int) -> Void) -> Rate {
-        let gate = StartGate(threads: threads)
         let total = Mutex(Rate())
+        let missing = Atomic(threads)
         let group = DispatchGroup()
         for _ in 0..<threads {
             group.enter()
-            let thread = Thread {
+            Thread.detachNewThread {
                 let work = makeWork()
                 // The first calls fill caches, tables and the branch predictor.
                 for index in 0..<Self.stepsPerLook { work(index) }
-                gate.pass()
+                missing.subtract(1, ordering: .acquiringAndReleasing)
+                while missing.load(ordering: .acquiring) > 0 { sched_yield() }
                 let rate = run(work, for: duration)
                 total.withLock { total in
                     total.perSecond += rate.perSecond
@@ -35,7 +36,6 @@ enum RateMeter {
                 }
                 group.leave()
             }
-            thread.start()
         }
         group.wait()
         return total.withLock { $0 }
@@ -65,22 +65,5 @@ enum RateMeter {
         let status = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         precondition(status == 0, "the system measures no thread's processor time")
         return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
-    }
-}
-
-/// Holds threads back until all of them have come.
-final class StartGate: Sendable {
-    private let condition = NSCondition()
-    private nonisolated(unsafe) var missing: Int
-
-    init(threads: Int) { missing = threads }
-
-    /// Returns when as many threads as the gate waits for have called it.
-    func pass() {
-        condition.withLock {
-            missing -= 1
-            guard missing > 0 else { return condition.broadcast() }
-            while missing > 0 { condition.wait() }
-        }
     }
 }

@@ -106,7 +106,7 @@ enum VerifyCommand {
         let threads = try BenchOptions.number(options, "threads", in: 1...256) ?? cores
         let benchmark = VerifyBenchmark(
             fixture: try VerifyFixture(recordCount: records), threads: threads, duration: .seconds(seconds))
-        VerifyReport(measurements: benchmark.run(), threads: threads).publish(options, context.console)
+        context.console.print(VerifyReport(measurements: benchmark.run(), threads: threads), options)
         return ExitCode.success
     }
 }
