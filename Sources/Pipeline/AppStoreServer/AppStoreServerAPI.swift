@@ -182,11 +182,7 @@ extension AppStoreServerAPI {
             return response
         }
         let failure = APIFailure(endpoint, response, now: clock.now())
-        if case .retry(after: let time?) = failure.action {
-            // A time in the past would not pause anything.
-            let soon = Timestamp(milliseconds: clock.now().milliseconds + 1_000)
-            paces[endpoint]?.hold(until: max(time, soon))
-        }
+        if case .retry(after: let time?) = failure.action { paces[endpoint]?.hold(until: time) }
         if response.status == 401 { tokens.discard() }
         isAnswered = [.notFound, .refused, .restart].contains(failure.action)
         throw failure

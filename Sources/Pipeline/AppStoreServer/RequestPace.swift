@@ -76,15 +76,16 @@ enum RetryAfter {
     /// `nil` unless the header is a whole number; an HTTP date is ignored.
     ///
     /// Apple sends UNIX milliseconds. A number below those of March 1973 is read as seconds from
-    /// now (RFC 9110 §10.2.3). The pause is capped at a day; hourly limits need at most an hour.
+    /// now (RFC 9110 §10.2.3). The pause is at least a second, also for a time in the past, and at most a
+    /// day; hourly limits need at most an hour.
     static func time(_ text: String, now: Timestamp) -> Timestamp? {
         let digits = text.utf8
         let isNumber = digits.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
         guard isNumber, !digits.isEmpty else { return nil }
         let number = Int64(text) ?? .max
-        let latest = now.milliseconds + Timestamp.millisecondsPerDay
+        let (soonest, latest) = (now.milliseconds + 1_000, now.milliseconds + Timestamp.millisecondsPerDay)
         let time = number < earliestMilliseconds ? now.milliseconds + min(number, secondsPerDay) * 1_000 : number
-        return Timestamp(milliseconds: min(time, latest))
+        return Timestamp(milliseconds: min(max(time, soonest), latest))
     }
 
     private static let earliestMilliseconds: Int64 = 100_000_000_000

@@ -156,8 +156,9 @@ import Worker
         }
         try await Self.ask(rig, .transactions, "101")
         rig.apple.stop()
+        let start = try await rig.client.query("SELECT now()::text")[0].text(0)
         await #expect(throws: APIFailure.self) { try await rig.turn(worker) }
-        #expect(try await rig.count("recovery_requests WHERE due_at > now()") == 3)
+        #expect(try await rig.count("recovery_requests WHERE due_at > '\(start)'") == 3)
         try rig.apple.listen()
         try await eventually {
             try await rig.wake()

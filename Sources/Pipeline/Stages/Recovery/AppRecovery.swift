@@ -31,12 +31,9 @@ struct AppRecovery: Sendable {
     }
 
     /// Pauses an endpoint until the instant that Apple has named.
-    private func hold(_ endpoint: RecoveryEndpoint, until instant: Timestamp) async throws {
-        let now = Timestamp.now
-        // An instant in the past would not pause anything.
-        let until = max(instant, now.after(.seconds(1)))
+    private func hold(_ endpoint: RecoveryEndpoint, until: Timestamp) async throws {
         let isNew = try await !client.run(RecoveryLimitTable.hold, .init(endpoint, until: until)).isEmpty
-        guard isNew, until > now.after(RecoveryPlan.longHold) else { return }
+        guard isNew, until > Timestamp.now.after(RecoveryPlan.longHold) else { return }
         log.warning(
             "Apple asks to wait for hours; `pipeline recover apple --lift` ends the wait",
             [
