@@ -4,16 +4,17 @@ import Postgres
 import Settings
 import Store
 
-/// Removes rows from the index whose letters retention has removed from the topic, beside the
-/// indexer and without reading the topic.
+/// Removes the index's rows of letters that retention has removed from the topic.
+///
+/// Reads only the topic's offsets, and may run beside the indexer.
 struct DeadLetterPrune: Sendable {
     let topic: DeadLetterTopic
     let client: PostgresClient
 
-    /// - Parameter isRemoving: false only counts.
-    /// - Returns: how many rows were removed, or would be.
-    /// - Throws: also if the index is that of another topic, or of one that ends before the indexed
-    ///   offset: then its offsets say nothing about the rows.
+    /// - Parameter isRemoving: whether to remove the rows; otherwise they are only counted.
+    /// - Returns: the number of rows that were removed, or would be.
+    /// - Throws: a `CommandError` if the index belongs to another topic, or if the topic ends
+    ///   before the indexed offset: the index's offsets then belong to an earlier topic.
     func run(isRemoving: Bool) async throws -> Int {
         let progress = try await DeadLetterIndexTable.progress(on: client)
         try progress.requireOwner(topic)
@@ -33,7 +34,7 @@ struct DeadLetterPrune: Sendable {
         return total
     }
 
-    /// Throws if the topic was recreated, or belongs to another cluster.
+    /// Throws if the topic ends before the indexed offset.
     private static func require(_ marks: [Int32: Watermarks], toReach progress: [DeadLetterIndexTable.Progress])
         throws(CommandError)
     {

@@ -7,9 +7,9 @@ import Records
 import Settings
 import Store
 
-/// Removes all rows of the index, and sets its group back so that the topic is read again.
+/// Removes all rows of the index, and sets its consumer group back to the topic's beginning.
 ///
-/// Actions and the states that follow from them stay.
+/// Keeps the recorded actions and the states that they gave the letters.
 struct DeadLetterRebuild: Sendable {
     private static let deadline = Duration.seconds(30)
 
@@ -17,13 +17,13 @@ struct DeadLetterRebuild: Sendable {
     let group: String
     let client: PostgresClient
 
-    /// - Parameter isRemoving: false only counts.
-    /// - Returns: the number of rows that are removed, or would be.
+    /// - Parameter isRemoving: whether to remove the rows; otherwise they are only counted.
+    /// - Returns: the number of rows that were removed, or would be.
     func run(isRemoving: Bool) async throws -> Int {
         try await DeadLetterIndexTable.progress(on: client).requireOwner(topic)
         let count = Int(try await DeadLetterCounts.count(DeadLetterQuery(), on: client))
         guard isRemoving else { return count }
-        // Before the rows, because the broker refuses it while a copy runs.
+        // The group comes first, because the broker refuses the change while a copy of the index runs.
         try await rewind(to: topic.watermarks().mapValues(\.low))
         try await DeadLetterIndexTable.removeAll(on: client)
         return count
@@ -35,7 +35,7 @@ struct DeadLetterRebuild: Sendable {
         var commits: [TopicPartition: OffsetCommit] = [:]
         for (partition, offset) in offsets {
             let partition = TopicPartition(topic: topic.name, partition: partition)
-            // An account that begins late is a finding, unless it is known what became of the offsets before.
+            // An account that begins after offset 0 is a finding unless a statement explains the earlier offsets.
             let statement = AccountStatement(
                 at: Timestamp(milliseconds: WallClock.milliseconds), by: "dead-letter index --rebuild",
                 reason: "retention has removed the letters before")

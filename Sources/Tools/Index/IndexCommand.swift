@@ -75,7 +75,7 @@ package enum IndexCommand: DeadLetterCommand {
         return context.console.print(findings.outcome(of: "\(DeadLetterTool.name) \(name)"))
     }
 
-    /// - Returns: the number of rows that are removed, or would be.
+    /// - Returns: the number of rows that were removed, or would be.
     private static func prune(_ context: ToolContext, _ isRemoving: Bool) async throws -> Int {
         let prune = DeadLetterPrune(topic: context.topic, client: try await context.database())
         return try await Interruption.cancelling { try await prune.run(isRemoving: isRemoving) }
@@ -98,7 +98,7 @@ package enum IndexCommand: DeadLetterCommand {
     }
 }
 
-/// The state in which everything that a topic held at the beginning is indexed.
+/// The point at which the index has read everything that the topic held when the wait began.
 package struct IndexEnd: Sendable {
     let topic: DeadLetterTopic
     let client: PostgresClient
@@ -108,7 +108,7 @@ package struct IndexEnd: Sendable {
         self.client = client
     }
 
-    /// Waits for it; servers that do not answer are asked again until the task is cancelled.
+    /// Waits for this point, and repeats failed requests until the task is cancelled.
     package func reach() async {
         var ends: [Int32: Int64]?
         while !Task.isCancelled {

@@ -8,11 +8,11 @@ package import Telemetry
 import Topology
 package import Worker
 
-/// Keeps the rows of the dead-letter topic's letters.
+/// Writes the letters of the dead-letter topic into the index.
 ///
-/// A record that is no dead letter, or that PostgreSQL will never take, is counted and logged: a
-/// dead letter about it would be read here again. Rows and the offset behind them are written in one
-/// transaction, so that records that are read again, also by another copy, count once.
+/// A record that is no dead letter, or that PostgreSQL refuses, is counted and logged. It gets no
+/// dead letter, which this stage would read again. Rows and the offset after them are written in
+/// one transaction, so that a record counts once even if another copy reads it again.
 package final class IndexStage: DatabaseStage {
     package let client: PostgresClient
     package let size: TransactionSize
@@ -78,9 +78,9 @@ package final class IndexStage: DatabaseStage {
             ])
     }
 
-    /// Begins the index of a partition again if its topic was recreated.
+    /// Restarts the index of a partition if its topic was recreated.
     ///
-    /// Records below the indexed offset are repeated ones, unless the topic ends before it.
+    /// Records below the indexed offset are repetitions unless the topic ends before that offset.
     private func checkContinuity(of records: [ConsumerRecord]) async throws {
         var first: [Int32: Int64] = [:]
         for record in records.reversed() { first[record.topicPartition.partition] = record.offset }

@@ -7,7 +7,7 @@ import Topology
 package import Worker
 
 extension WorkerProgram {
-    /// `dead-letter index`.
+    /// The worker of `dead-letter index`.
     package static let deadLetterIndex = WorkerProgram(
         .deadLetterIndex, summary: "Keeps the index of the dead-letter topic.",
         declarations: DatabaseSettings.declarations, otherSections: SharedSettings.sections.union(["console"]),
