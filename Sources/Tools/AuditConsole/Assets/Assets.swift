@@ -1,7 +1,9 @@
 import HTTP
 import OpenSSL
 
-/// A file that the pages load: its name holds its hash, so that browsers may keep it forever.
+/// A file that the pages load.
+///
+/// Its name contains its hash, so that browsers may cache it without limit.
 struct Asset: Sendable {
     let name: String
     let contentType: String

@@ -2,18 +2,18 @@ import JSON
 import Commands
 
 extension HTML {
-    /// A table of the columns that a command prints; it scrolls by itself if it is wider than the page.
+    /// A table with the columns of a report; it scrolls by itself if it is wider than the page.
     ///
     /// - Parameters:
-    ///   - caption: says what the rows are; shown above them.
-    ///   - name: the member that names a row and links to the page about it; nil for none.
-    ///   - id: a row's in the page; nil for none.
+    ///   - caption: describes the rows; shown above them.
+    ///   - name: the column that identifies a row and links to the row's page; `nil` for none.
+    ///   - id: returns the `id` attribute of a row; `nil` for none.
     mutating func table<Row>(
         _ caption: String, _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], by name: String? = nil,
         id: (Row) -> String? = { _ in nil }
     ) {
         let columns = columns.compactMap { column in column.column.map { (column, $0.title, Self.cellClass($0)) } }
-        // Focusable, so that the keyboard scrolls it too.
+        // The region is focusable, so that the keyboard scrolls it too.
         let region = [.class("scroll"), Attribute("role", "region"), .label(caption), Attribute("tabindex", "0")]
         element("div", region) { html in
             html.element("table") { html in
@@ -51,7 +51,7 @@ extension HTML {
 
     private static let wideTitles: Set = ["because", "chosen", "detail", "rule", "value", "what to do", "why"]
 
-    /// A fact sheet: the members of an answer that are neither null nor empty.
+    /// A list of the members of an answer that are neither null nor empty.
     mutating func facts(_ answer: JSONContent) {
         let members = answer.members.filter { !$0.value.isNull && $0.value.text != "" }
         guard !members.isEmpty else { return optional(nil) }
@@ -63,7 +63,7 @@ extension HTML {
         }
     }
 
-    /// `Source SHA-256` for `source_sha256`.
+    /// The label of a member, such as `Source SHA-256` for `source_sha256`.
     private static func label(_ name: String) -> String {
         guard !name.contains(".") else { return name }
         let words = name.split(separator: "_").map { special[String($0)] ?? String($0) }.joined(separator: " ")
@@ -72,11 +72,11 @@ extension HTML {
 
     private static let special = ["id": "ID", "sha256": "SHA-256"]
 
-    /// A part of a page that the script requests again and again.
+    /// A part of a page that the script reloads at intervals.
     ///
     /// - Parameters:
-    ///   - id: the part's in the page.
-    ///   - seconds: between two requests.
+    ///   - id: the `id` attribute of the part.
+    ///   - seconds: the interval between two requests.
     ///   - isAnnounced: whether screen readers read a change aloud.
     mutating func live(
         _ id: String, every seconds: Int = 10, isAnnounced: Bool = false, _ content: (inout HTML) -> Void
@@ -86,7 +86,7 @@ extension HTML {
         element("div", [.id(id), refresh] + role, content: content)
     }
 
-    /// A part of a page in a frame of its own, under a heading.
+    /// A section of a page in a frame of its own, with a heading.
     mutating func card(_ title: String, _ content: (inout HTML) -> Void) {
         element("section", [.class("card"), .label(title)]) { html in
             html.element("h2", text: title)

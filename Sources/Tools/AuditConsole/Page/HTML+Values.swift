@@ -7,23 +7,23 @@ import Commands
 extension HTML {
     /// An instant in UTC, to the second.
     ///
-    /// The pages' script shows its distance from now instead, and this text on hover: without a
-    /// script, saved or printed, a page stays true.
+    /// The pages' script replaces the text by the time that has passed, and shows the text on
+    /// hover. A page that is saved, printed or without a script stays correct.
     mutating func time(_ instant: Timestamp) {
         let attributes = [Attribute("datetime", instant.description), .class("time")]
         element("time", attributes, text: Self.utc(instant))
     }
 
-    /// `2026-01-31 12:00:00 UTC`.
+    /// The text of an instant, such as `2026-01-31 12:00:00 UTC`.
     static func utc(_ instant: Timestamp) -> String {
         instant.toSecond.description.replacing("T", with: " ").replacing("Z", with: " UTC")
     }
 
-    /// The value of an answer's member, shown by its kind and its name.
+    /// Writes the value of an answer's member in the form that fits its kind and its name.
     ///
     /// - Parameters:
-    ///   - shown: a table's text in place of a long one.
-    ///   - isRow: whether it names its row.
+    ///   - shown: the shortened text of a table's cell, shown instead of the value.
+    ///   - isRow: whether the value identifies its row.
     mutating func value(_ name: String, _ content: JSONContent, shown: String? = nil, isRow: Bool = false) {
         switch content {
         case .object: facts(content)
@@ -48,7 +48,7 @@ extension HTML {
 
     private static let tags: Set = ["action", "class", "outcome", "state", "verdict"]
 
-    /// An untrusted text, as code if people copy or compare it.
+    /// Writes an untrusted text, as code if it is a value that people copy or compare.
     private mutating func plain(_ name: String, _ text: String, isCopied: Bool = false) {
         if name == "reason", RefusalReason(rawValue: text) != nil { return self.name(of: text) }
         guard name.hasSuffix("sha256") || Self.codes.contains(name) else {
@@ -64,7 +64,7 @@ extension HTML {
     private static let cellBytesMax = 8 << 10
     private static let elementsShown = 500
 
-    /// Several values: objects one below the other, faults as sentences, many letters folded.
+    /// Writes several values: objects one below the other, faults as paragraphs, many letters behind a summary.
     private mutating func list(_ name: String, _ elements: [JSONContent]) {
         if let fault = Self.faults[name] {
             for element in elements { self.element("p", [.class(fault)], text: element.text ?? "") }
@@ -92,10 +92,10 @@ extension HTML {
         }
     }
 
-    /// The classes of faults: the letter was refused for the former.
+    /// The CSS classes of faults: `wrong` names those that led to the refusal.
     private static let faults = ["wrong": "alert", "also_wrong": "hint"]
 
-    /// Lines of text, with the date beside each number of milliseconds.
+    /// Writes lines of text, with the date beside each time in milliseconds.
     mutating func block(_ text: String, label: String) {
         let attributes: [Attribute] = [
             Attribute("tabindex", "0"), Attribute("role", "region"), .label(label), Attribute("dir", "ltr"),
@@ -109,14 +109,14 @@ extension HTML {
         }
     }
 
-    /// The date that a line of JSON has in milliseconds, by the name of its member.
+    /// The date in a line of JSON whose member's name is that of a time in milliseconds.
     private static func date(_ line: Substring) -> Timestamp? {
         guard line.utf8.count < 200 else { return nil }
         let match = line.wholeMatch(of: /\s*"\w*(?:[dD]ate|[tT]imestamp)": (\d{10,14}),?/)
         return match.flatMap { Int64($0.1) }.flatMap { Timestamp(boundedMilliseconds: $0) }
     }
 
-    /// A known reason as code that may break after an underscore.
+    /// Writes a known reason as code that may break after an underscore.
     private mutating func name(of reason: String) {
         element("code", [.class("name")]) { html in
             let parts = reason.split(separator: "_")
@@ -128,12 +128,12 @@ extension HTML {
         }
     }
 
-    /// An untrusted text, or a dash.
+    /// Writes an untrusted text, or a dash for `nil`.
     mutating func optional(_ text: String?, bytesMax: Int = 255) {
         if let text { foreign(text, bytesMax: bytesMax) } else { element("span", [.class("soft")], text: "–") }
     }
 
-    /// Writes how far the index has read, above the values that come from it.
+    /// Writes the index's progress, above the values that come from the index.
     mutating func standing(_ standing: IndexStanding) {
         let text = "From the index, \(standing.text)"
         standing.isStopped ? notice(text, .alert) : element("p", [.class("soft")], text: text)
@@ -148,8 +148,9 @@ extension HTML {
 }
 
 extension LocalLink {
-    /// The page about a member of an answer, or the search for others with the same value; nil for
-    /// other members.
+    /// The page about a member's value, or the search for letters with the same value.
+    ///
+    /// `nil` for members that have neither.
     init?(member name: String, _ text: String) {
         switch name {
         case "dead_letter_id", "id", "letters", "refused_as", "replay_of": self.init("letters", text)

@@ -4,16 +4,16 @@ import HTTP
 import Platform
 import Settings
 
-/// A piece of a page that escapes all text.
+/// A part of a page that escapes all text.
 ///
-/// Markup comes from names that stand in this program's source (`StaticString`); everything else is
-/// text and is escaped, in elements and attributes alike. Control characters, and characters that
-/// could reorder or hide text, are written as `\u{…}` (`Printable`); in the value of a field, which
-/// comes back with its form, as references.
+/// Markup comes only from names in this program's source (`StaticString`). Everything else is text
+/// and is escaped, in elements and attributes alike. Control characters, and characters that could
+/// reorder or hide text, are written as `\u{…}` (`Printable`). In the value of a field they are
+/// written as references, so that the form returns the value unchanged.
 struct HTML: Sendable {
     struct Attribute: Sendable {
         let name: StaticString
-        /// The value, not escaped yet.
+        /// The value before it is escaped.
         ///
         /// `nil` for an attribute without a value, such as `disabled`.
         let value: String?
@@ -37,15 +37,16 @@ struct HTML: Sendable {
 
     mutating func append(_ other: HTML) { markup += other.markup }
 
-    /// A text on one line.
+    /// Writes a text on one line.
     mutating func text(_ text: String) { markup += Self.escaped(Printable.line(text)) }
 
-    /// A text with line breaks, for a `pre`.
+    /// Writes a text with line breaks, for a `pre`.
     mutating func lines(_ text: String) { markup += Self.escaped(Printable.lines(text)) }
 
     /// Writes an untrusted text.
     ///
-    /// Its direction affects no text around it, and a long one is cut, with the number of hidden bytes.
+    /// The direction of the text does not affect its surroundings. A long text is cut and followed
+    /// by the number of hidden bytes.
     mutating func foreign(_ text: String, bytesMax: Int = foreignBytesMax) {
         let shown = ShownBytes.beginning(text, bytesMax, mark: "")
         let rest = text.utf8.count - shown.utf8.count
@@ -88,9 +89,9 @@ struct HTML: Sendable {
         markup += ">"
     }
 
-    /// The text for an attribute, with references in place of what `Printable` rewrites.
+    /// The text of an attribute, with references in place of the characters that `Printable` rewrites.
     ///
-    /// HTML reads the references of U+0080 to U+009F as other characters: these stay as they are.
+    /// HTML reads references to U+0080…U+009F as other characters, so these characters stay as they are.
     private static func referenced(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { markup, scalar in
             let text = String(scalar)
@@ -132,11 +133,11 @@ extension HTML.Attribute {
     }
     static func label(_ text: String) -> Self { Self("aria-label", text) }
     static func href(_ link: LocalLink) -> Self { Self("href", link.text) }
-    /// The attribute if set, else none.
+    /// The attribute, or none if it is not set.
     static func flag(_ name: StaticString, _ isSet: Bool) -> [Self] { isSet ? [Self(name, nil)] : [] }
 }
 
-/// A link to a page of the console: its parts can neither leave the console nor run.
+/// A link to a page of the console; its parts can neither lead to another site nor contain a script.
 struct LocalLink: Hashable, Sendable {
     private let path: [String]
     private let query: [HTTPItem]
@@ -155,7 +156,9 @@ struct LocalLink: Hashable, Sendable {
         fragment = nil
     }
 
-    /// Reads a path and a query written by `text`; nil for a link that would leave the console.
+    /// Reads a path and a query that `text` has written.
+    ///
+    /// `nil` if the link does not begin with a slash, or is longer than 4,096 bytes.
     init?(parsing text: String) {
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, first.hasPrefix("/"), text.utf8.count <= 4096 else { return nil }

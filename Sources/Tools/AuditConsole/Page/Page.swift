@@ -1,4 +1,4 @@
-/// A page's title and content, before the frame that all pages share.
+/// A page's title and content, without the frame that all pages share.
 struct Page: Sendable {
     /// The parts of the console, as the navigation names them.
     enum Section: String, CaseIterable, Sendable {
@@ -33,7 +33,7 @@ struct Page: Sendable {
         self.content = HTML(content)
     }
 
-    /// A short answer without a page of its own: what happened, and where to continue.
+    /// A message in place of a page: what happened, and where to continue.
     static func notice(_ title: String, status: Int, _ sentence: String) -> Page {
         Page(title, status: status) { html in
             html.element("h1", text: title)
@@ -42,9 +42,9 @@ struct Page: Sendable {
         }
     }
 
-    /// The page in its frame.
+    /// The bytes of the page with its frame.
     ///
-    /// - Parameter visitor: nil if nobody is signed in; then there is no navigation.
+    /// - Parameter visitor: the signed-in user; without one there is no navigation.
     func document(_ visitor: Visitor?, formToken: String) -> [UInt8] {
         var html = HTML()
         html.element("html", [HTML.Attribute("lang", "en")]) { html in
@@ -99,7 +99,7 @@ struct Page: Sendable {
 extension HTML {
     /// A form that posts, with its token.
     ///
-    /// - Parameter hidden: values of fields that are not shown.
+    /// - Parameter hidden: names and values of hidden fields.
     mutating func form(
         _ target: LocalLink, _ token: String, hidden: KeyValuePairs<String, String> = [:],
         _ content: (inout HTML) -> Void
@@ -113,7 +113,7 @@ extension HTML {
         }
     }
 
-    /// A required field for a sentence that the history keeps.
+    /// A required field for a sentence that the history records.
     mutating func sentenceField(_ label: String, _ name: String, id: String? = nil, hint: String) {
         field(
             label, id: id ?? name,

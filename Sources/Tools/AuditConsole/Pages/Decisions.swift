@@ -44,7 +44,7 @@ enum DecisionForms {
         }
     }
 
-    /// The dry run and the resolution of a group's open letters, for the top of its page.
+    /// The forms for a dry run of a group's open letters and for their resolution, at the top of the group's page.
     static func ofGroup(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
         html.element("section", [.class("card group-actions"), .label("What to do")]) { html in
             html.element("div") { html in
@@ -112,7 +112,9 @@ struct Decisions: Sendable {
 
     private static let decideDeadline = Duration.seconds(120)
 
-    /// The posted decision; nil if the form lacks a field.
+    /// The posted decision.
+    ///
+    /// `nil` if a field of the form is missing or invalid.
     private func decision(_ request: ConsoleRequest) -> (kind: DeadLetterAction.Kind, note: String)? {
         let kind = request.field("kind").flatMap { DeadLetterAction.Kind(rawValue: $0) }
         guard let kind, DecisionForms.kinds.contains(where: { $0.kind == kind }), let note = request.field("note"),
@@ -162,7 +164,7 @@ struct Decisions: Sendable {
                     + "look at them again.")
         }
         let done = HTTPItem("done", String(changed))
-        // The group's page, if it was the one that asked.
+        // Returns to the group's page if the form came from there.
         if let group = filter.value("group"), filter.value("state") == "open", filter.items.count == 2 {
             return .redirect(LocalLink("groups", group, query: [done]))
         }

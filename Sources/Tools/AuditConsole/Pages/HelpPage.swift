@@ -4,7 +4,7 @@ import JSON
 import Commands
 import Settings
 
-/// Explanations of every reason, the roles and the keys.
+/// Explanations of the reasons, states, roles and keys.
 enum HelpPage {
     static let page = Page("Help", section: .help) { html in
         html.element("h1", text: "Help")

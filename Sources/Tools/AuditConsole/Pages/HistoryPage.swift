@@ -6,8 +6,9 @@ import Commands
 import Settings
 import Store
 
-/// The actions of all users, the last first; a decision about many letters is one row, and so is a
-/// replay.
+/// The actions of all users, the newest first.
+///
+/// A decision about many letters takes one row, and so does a replay.
 struct HistoryPage: Sendable {
     let sources: ConsoleSources
 
@@ -68,15 +69,14 @@ struct HistoryPage: Sendable {
     }
 }
 
-/// Actions of one person, of one kind and for one reason, without another one in between; or the
-/// beginning and the end of one replay.
+/// Consecutive actions of one user with the same kind and reason, or all actions of one replay.
 struct ActionRun {
-    /// The last first; never empty.
+    /// The actions, the newest first; never empty.
     private(set) var actions: [DeadLetterAction]
 
     var last: DeadLetterAction { actions[0] }
 
-    /// - Parameter actions: the last first.
+    /// - Parameter actions: the actions, the newest first.
     static func runs(of actions: [DeadLetterAction]) -> [ActionRun] {
         var ofReplay: [Int64: Int] = [:]
         return actions.reduce(into: []) { runs, action in
@@ -110,15 +110,15 @@ struct ActionRun {
         .init("at", title: "when", \.last.at), .init("who", lengthMax: 80, \.last.who),
         .init("action", title: "what", \.last.kind.rawValue), .init("times", \.actions.count),
         .init("letters") { $0.actions.compactMap(\.deadLetterID) }, .init("replay", \.last.replay),
-        // The reason of the first action.
+        // The reason of the oldest action.
         .init("why", lengthMax: 500) { $0.actions.last?.why }, .init("detail", lengthMax: 200, \.detail),
     ]
 }
 
-/// The filters of the history: a query string and its meaning to the store.
+/// The filters of the history: the arguments of the page, and the database query that they stand for.
 struct HistoryFilter {
     private(set) var query = DeadLetterActionQuery()
-    /// The arguments that are invalid, explained for people.
+    /// Explanations of the invalid arguments, for the user.
     private(set) var problems: [String] = []
     /// The arguments as received, for links and fields.
     private(set) var items: [HTTPItem] = []

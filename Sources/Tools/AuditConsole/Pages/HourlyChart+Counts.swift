@@ -3,7 +3,7 @@ import Postgres
 import Store
 
 extension HourlyChart {
-    /// The beginning of that many hours, the present one being the last.
+    /// The start of the given number of hours, of which the current hour is the last.
     static func start(of hourCount: Int, now: Timestamp) -> Timestamp {
         Timestamp(milliseconds: end(now) - Int64(hourCount) * hourMilliseconds)
     }

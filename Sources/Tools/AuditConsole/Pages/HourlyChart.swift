@@ -3,33 +3,35 @@ import HTTP
 import JSON
 import Commands
 
-/// Dead letters per hour by reason: stacked bars, and the same as a table.
+/// Dead letters per hour by reason, as stacked bars and as a table.
 struct HourlyChart: Sendable {
     struct Series: Sendable, Equatable {
-        /// A reason; nil for all others together.
+        /// The reason.
+        ///
+        /// `nil` for the sum of all other reasons.
         let reason: String?
-        /// Number of letters by the hour's beginning in milliseconds; empty hours are missing.
+        /// Number of letters by the start of the hour in milliseconds; hours without letters are missing.
         let letters: [Int64: Int64]
 
         var name: String { reason ?? "other reasons" }
         var total: Int64 { letters.values.reduce(0, +) }
     }
 
-    /// The beginnings of the hours in milliseconds, ascending.
+    /// The starts of the hours in milliseconds, ascending.
     let hours: [Int64]
-    /// The largest first, the others last.
+    /// The series of the most frequent reason first, that of the other reasons last.
     let series: [Series]
 
     static let hourMilliseconds: Int64 = 3_600_000
     static let seriesMax = 6
 
-    /// The ends of the scale, as percentages of the height from the top; the hours are below.
+    /// The ends of the scale as percentages of the height from the top; the labels of the hours are below.
     private static let top = 4.0
     private static let bottom = 90.0
 
     private func total(_ hour: Int64) -> Int64 { series.reduce(0) { $0 + ($1.letters[hour] ?? 0) } }
 
-    /// The end of the scale: a round number that no bar exceeds.
+    /// The largest value of the scale: a round number that no bar exceeds.
     var scale: Int64 { Self.roundScale(hours.map(total).max() ?? 0) }
 
     static func roundScale(_ largest: Int64) -> Int64 {
@@ -59,9 +61,9 @@ struct HourlyChart: Sendable {
         }
     }
 
-    /// Draws the chart as wide as the page, with all of its hours.
+    /// Draws all hours of the chart in the width of the page.
     ///
-    /// Positions are percentages, so that the text keeps its size.
+    /// Positions are percentages, so that the text keeps its size at every width.
     private func drawing(_ html: inout HTML) {
         html.element("div", [.class("drawing")]) { html in
             let image = HTML.Attribute("role", "img")
@@ -83,7 +85,7 @@ struct HourlyChart: Sendable {
         }
     }
 
-    /// Whether only the days have room below it.
+    /// Whether there is room only for labels of days, not of hours.
     private var isLong: Bool { hours.count > 48 }
 
     private var steps: [Int64] { (0...4).map { scale / 4 * $0 } }
@@ -114,7 +116,7 @@ struct HourlyChart: Sendable {
         }
     }
 
-    /// The percentage of the width for each hour.
+    /// The width of an hour, in percent.
     private var step: Double { 100 / Double(max(hours.count, 1)) }
 
     private func bars(_ html: inout HTML) {
@@ -139,7 +141,7 @@ struct HourlyChart: Sendable {
         }
     }
 
-    /// The day at each midnight, and hours between if there is room for them.
+    /// Writes the day at each midnight, and hours in between if there is room.
     private func labels(_ html: inout HTML) {
         for (column, hour) in hours.enumerated() {
             let ofDay = hour / Self.hourMilliseconds % 24
@@ -166,7 +168,7 @@ struct HourlyChart: Sendable {
             columns)
     }
 
-    /// `2026-01-31 12:00`.
+    /// The start of an hour, such as `2026-01-31 12:00`.
     private static func hourText(_ hour: Int64) -> String {
         let text = Timestamp(milliseconds: hour).description
         return String(text.prefix(16).map { $0 == "T" ? " " : $0 })

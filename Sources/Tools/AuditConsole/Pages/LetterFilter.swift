@@ -5,19 +5,19 @@ import Commands
 import Settings
 import Store
 
-/// The filters of the search page: a query string and its meaning to the store.
+/// The filters of the search page: the arguments of the page, and the database query that they stand for.
 struct LetterFilter: Sendable, Equatable {
-    /// An identifier of any kind; it replaces all other filters.
+    /// An identifier of any kind, which replaces all other filters.
     var text: String?
     var query = DeadLetterQuery()
-    /// The arguments that are invalid, explained for people.
+    /// Explanations of the invalid arguments, for the user.
     var problems: [String] = []
     /// The arguments as received, for links and fields.
     private(set) var items: [HTTPItem] = []
 
     static let names = ["q", "id"] + FilterOptions.options.map(\.long)
 
-    /// - Parameter now: the time that `2d` counts from.
+    /// - Parameter now: the time from which a relative time such as `2d` counts back.
     init(_ items: [HTTPItem], now: Timestamp) {
         for item in items where Self.names.contains(item.name) && !item.value.isEmpty {
             guard self.items.count < 200 else { break }
@@ -34,7 +34,7 @@ struct LetterFilter: Sendable, Equatable {
 
     func value(_ name: String) -> String? { items.last { $0.name == name }?.value }
 
-    /// The items with instants instead of relative times, which select other letters later.
+    /// The items with absolute times: a relative time would select other letters later.
     var fixedItems: [HTTPItem] {
         let instants = ["since": query.since, "until": query.until]
         return items.map { item in
@@ -47,7 +47,7 @@ struct LetterFilter: Sendable, Equatable {
 }
 
 extension DeadLetterTable.Cursor {
-    /// The form in a link.
+    /// The cursor as an argument of a link.
     var text: String { "\(failedAt.milliseconds)_\(id)" }
 
     init?(parsing text: String) {

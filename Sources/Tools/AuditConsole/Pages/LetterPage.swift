@@ -17,7 +17,7 @@ struct LetterPage: Sendable {
 
     private static let historyShown = 200
 
-    /// A letter, or the reason why its original could not be read.
+    /// A letter, the message to show if its original could not be read, and the index's progress.
     private struct Contents {
         let dossier: LetterDossier
         let problem: String
@@ -47,7 +47,7 @@ struct LetterPage: Sendable {
         guard let answer = try await DeadLetterTable.answer(about: id, on: sources.database), answer["id"].text == id,
             let position = answer["position"].text.flatMap({ RecordPosition($0) })
         else { return nil }
-        // Beside each other, as a broker that is down keeps both waiting.
+        // Both run at the same time, because each waits if a broker is down.
         async let read = sources.topic.read(at: position)
         let standing = try await sources.standing()
         var held: DeadLetterTopic.Held?
@@ -162,7 +162,7 @@ struct LetterPage: Sendable {
         }
     }
 
-    /// Columns of an answer's objects.
+    /// Columns with these members of an answer's objects.
     private static func columns(_ names: String...) -> [ReportColumn<JSONContent>] {
         names.map { name in ReportColumn(name) { $0[name] } }
     }

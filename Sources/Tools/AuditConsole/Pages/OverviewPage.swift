@@ -154,7 +154,7 @@ extension HTML {
     /// Figures in one row, or in even rows on a narrower page.
     mutating func figures(_ content: (inout HTML) -> Void) { element("div", [.class("figures")], content: content) }
 
-    /// A number that matters, its name above and a remark below.
+    /// A number with its name above and a remark below.
     mutating func figure(_ label: String, _ number: String, _ remark: (inout HTML) -> Void) {
         element("div", [.class("card figure")]) { html in
             html.element("span", [.class("label")], text: label)

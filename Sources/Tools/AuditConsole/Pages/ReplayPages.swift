@@ -69,7 +69,7 @@ struct ReplayPages: Sendable {
 
     private static let unknown = Page.notice("Not found", status: 404, "There is no replay of this number.")
 
-    /// The outcome of a replay that is not running any more.
+    /// Writes the outcome of a replay that no longer runs.
     private static func outcome(_ html: inout HTML, _ row: ReplayRow) {
         let state = row.effectiveState
         guard ![.prepared, .running].contains(state) else { return }
@@ -116,7 +116,9 @@ struct ReplayPages: Sendable {
 }
 
 extension ReplayPages {
-    /// The selection by the query of a dry run, or by its confirmation.
+    /// The selection by the filter of a dry run or of its confirmation.
+    ///
+    /// `nil` if the filter is invalid or empty, or is a search text.
     private func selection(_ filter: LetterFilter) -> ReplaySelection? {
         guard filter.problems.isEmpty, filter.text == nil, !filter.items.isEmpty else { return nil }
         return ReplaySelection(filter.query, text: filter.query.words)
@@ -188,7 +190,7 @@ extension ReplayPages {
         html.element("button", [.class("primary")], text: "Begin the replay")
     }
 
-    /// A box that must be checked.
+    /// Writes a checkbox that is required.
     private func check(_ html: inout HTML, _ label: String, name: String, value: String) {
         html.element("p") { html in
             html.element("label", [.class("check")]) { html in
@@ -204,7 +206,7 @@ extension ReplayPages {
         "Today's verifier refuses all of them. Nothing was sent: correct the settings first, or "
             + "confirm on the dry run that they are to be sent anyway.")
 
-    /// Plans again, because time has passed, and begins if the plan is still the confirmed one.
+    /// Plans the replay again, because time has passed, and begins it if it has the confirmed number of letters.
     private func begin(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let items = HTTPForm.items(Array((request.field("filter") ?? "").utf8))
         let filter = LetterFilter(items, now: sources.now())

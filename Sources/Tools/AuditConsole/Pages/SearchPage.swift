@@ -4,7 +4,7 @@ import DeadLetters
 import HTTP
 import Store
 
-/// The search: filters in the query string, so that its address can be shared.
+/// The search, with its filters in the query string, so that the address can be shared.
 struct SearchPage: Sendable {
     let sources: ConsoleSources
 
@@ -43,7 +43,7 @@ struct SearchPage: Sendable {
             for problem in filter.problems { html.notice(problem, .alert) }
             form(&html, filter)
             html.standing(standing)
-            // Before the letters, which are a long way on a phone.
+            // Above the letters, which take several screens on a phone.
             if filter.text == nil, !filter.items.isEmpty, let count, count > 0, request.visitor.role >= .operator {
                 DecisionForms.ofMany(&html, filter, count, token: request.formToken)
             }
@@ -105,7 +105,7 @@ struct SearchPage: Sendable {
 }
 
 extension HTML.Attribute {
-    /// The attributes of a form that filters what a path shows.
+    /// The attributes of a form that filters the page at this path.
     static func search(_ path: String) -> [Self] { [Self("method", "get"), Self("action", path), .class("card")] }
 }
 
@@ -120,9 +120,9 @@ extension HTML {
     /// Writes the fields of a filter.
     ///
     /// - Parameters:
-    ///   - choices: labels, names and values of fields with given values.
-    ///   - texts: labels, names and examples of fields for texts.
-    ///   - value: the present value of a field by its name.
+    ///   - choices: labels, names and possible values of fields with a list to choose from.
+    ///   - texts: labels, names and examples of text fields.
+    ///   - value: returns the current value of the field with this name.
     mutating func filters(
         _ choices: [(String, String, [String])], _ texts: [(String, String, String)], value: (String) -> String?
     ) {
@@ -137,7 +137,7 @@ extension HTML {
         }
     }
 
-    /// A field with given values, none of them selected at first.
+    /// Writes a field with a list of values, of which `any` is the first.
     private mutating func choice(_ label: String, _ name: String, _ choices: [String], chosen: String?) {
         let id = "filter-\(name)"
         element("div", [.class("field")]) { html in

@@ -28,7 +28,7 @@ enum SignInProblem: Error, Equatable {
 
 /// The form for a name and a password.
 struct SignInPage {
-    /// The page to show afterwards, as the address bar had it.
+    /// The path and the query of the page to show after the sign-in.
     let next: String?
     let problem: SignInProblem?
     let formToken: String

@@ -5,7 +5,7 @@ import HTTP
 struct ConsoleRequest: Sendable {
     let http: HTTPRequest
     let visitor: Visitor
-    /// The path segments at the route's open positions.
+    /// The path segments that match the route's wildcards.
     let parameters: [String]
     /// The fields of the posted form; empty for a `GET`.
     let form: [HTTPItem]
@@ -14,12 +14,16 @@ struct ConsoleRequest: Sendable {
 
     static let tokenField = "form-token"
 
-    /// The value of a field of the form, without blanks around it; nil if it is missing.
+    /// The value of a field of the form, without white space around it.
+    ///
+    /// `nil` if the field is missing.
     func field(_ name: String) -> String? {
         form.last { $0.name == name }?.value.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The value of an argument of the query; nil if it is missing or empty.
+    /// The value of an argument of the query, without white space around it.
+    ///
+    /// `nil` if the argument is missing or empty.
     func argument(_ name: String) -> String? {
         guard let item = http.queryItems.last(where: { $0.name == name }) else { return nil }
         let value = item.value.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -36,17 +40,17 @@ enum ConsoleResponse: Sendable {
     }
 }
 
-/// A method of a path, the role that it requires, and its page.
+/// A method and a path, the role that they require, and the handler.
 struct ConsoleRoute: Sendable {
     typealias Handler = @Sendable (ConsoleRequest) async throws -> ConsoleResponse
 
     let method: HTTPMethod
-    /// The path's segments; `nil` stands for any one segment that is not empty.
+    /// The path's segments; `nil` matches any segment that is not empty.
     let path: [String?]
     let role: ConsoleRole
     let handler: Handler
 
-    /// - Parameter path: such as `letters/*/reveal`.
+    /// - Parameter path: the path without its first slash, such as `letters/*/reveal`.
     init(_ method: HTTPMethod, _ path: String, _ role: ConsoleRole, handler: @escaping Handler) {
         self.method = method
         self.path = path.split(separator: "/").map { $0 == "*" ? nil : String($0) }
@@ -54,7 +58,9 @@ struct ConsoleRoute: Sendable {
         self.handler = handler
     }
 
-    /// The segments at the open positions; nil if the path is not of this route.
+    /// The segments that match the wildcards.
+    ///
+    /// `nil` if the path does not match the route.
     func parameters(_ segments: [String]) -> [String]? {
         guard segments.count == path.count else { return nil }
         var parameters: [String] = []
@@ -69,7 +75,7 @@ struct ConsoleRoute: Sendable {
     }
 }
 
-/// The routes of the console; finding one is a walk over a few dozen.
+/// The routes of the console; a search compares a few dozen of them one by one.
 struct ConsoleRouter: Sendable {
     enum Match {
         case found(ConsoleRoute, [String])

@@ -37,8 +37,9 @@ final class RequestOrigin: Sendable {
         return hosts.withLock { $0.contains(host.lowercased()) }
     }
 
-    /// Whether the browser states that a post comes from a page of this console; the form's token
-    /// is checked besides.
+    /// Whether the browser's header fields, if there are any, name a page of this console as the source of a post.
+    ///
+    /// The form's token is checked as well.
     func isOwnPage(_ request: HTTPRequest) -> Bool {
         if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" { return false }
         guard let origin = request.headers["origin"] else { return true }

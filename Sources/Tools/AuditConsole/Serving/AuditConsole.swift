@@ -38,13 +38,13 @@ package final class AuditConsole: Sendable {
         "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
             + "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         "X-Frame-Options": "DENY",
-        // Not no-referrer: then browsers do not send a form's origin.
+        // Not `no-referrer`, with which browsers send no origin with a form.
         "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin", "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
         "Cache-Control": "no-store",
     ]
 
-    /// Whether pages can be answered: the database answers, and fits.
+    /// The readiness: whether the database answers and has the required schema version.
     private func readiness() async -> HTTPResponse {
         do {
             try await SchemaVersion.require(database)
@@ -53,7 +53,7 @@ package final class AuditConsole: Sendable {
     }
 
     private func unframed(_ request: HTTPRequest) async -> HTTPResponse {
-        // From a platform, by address and signed out.
+        // A platform probes this path by IP address and without a session.
         if request.method == .get, request.path == "/readyz" { return await readiness() }
         guard origin.isHostAllowed(request) else {
             return .text("this console is not reached under that host: see console.public_url\n", status: 421)
@@ -126,7 +126,7 @@ package final class AuditConsole: Sendable {
         "The form was not one of your session's: it may be from before you signed in, or from "
             + "another site. Nothing was changed; open the page again.")
 
-    /// Whether it is a form of this console and this session, in the encoding of forms.
+    /// Whether the request posts a form of this console and this session, in the encoding of forms.
     private func isOwnForm(_ request: HTTPRequest, _ form: [HTTPItem], _ secret: String) -> Bool {
         let type = request.headers["content-type"]?.prefix { $0 != ";" }.lowercased()
         let sent = form.filter { $0.name == ConsoleRequest.tokenField }
@@ -199,7 +199,7 @@ extension AuditConsole {
         return response
     }
 
-    /// Writes a sign-in or sign-out into the history, and returns even if that fails.
+    /// Records a sign-in or sign-out in the history; a failure is only logged.
     private func record(_ visitor: Visitor, _ kind: DeadLetterAction.Kind) async {
         let action = NewDeadLetterAction(who: visitor.name.auditor, kind: kind, detail: visitor.role.rawValue)
         do { try await DeadLetterActionTable.append([action], on: database) } catch {

@@ -5,12 +5,14 @@ import Telemetry
 
 /// Walks the hash chains at intervals for the overview.
 package final class ChainWatch: Sendable {
-    /// The result of the last walk that reached its end.
+    /// The result of the last complete walk.
     struct State: Sendable {
-        /// The end of that walk; nil if none has reached its end yet.
+        /// The time at which that walk ended.
+        ///
+        /// `nil` if no walk has been complete yet.
         private(set) var at: Timestamp?
         private(set) var report: ChainReport?
-        /// The time of the last walk, if it failed since.
+        /// The time of the last walk, if it failed.
         private(set) var failedAt: Timestamp?
 
         mutating func walked(_ report: ChainReport?, _ now: Timestamp) {

@@ -7,7 +7,7 @@ package import Settings
 import Store
 import Telemetry
 
-/// The console, listening.
+/// The listening server of the console.
 package final class ConsoleService: Sendable {
     private let server: HTTPServer
     private let runs: ReplayRuns
@@ -16,10 +16,10 @@ package final class ConsoleService: Sendable {
 
     package var port: UInt16 { server.port }
 
-    /// Begins to listen; asks the database and Kafka when a page needs them.
+    /// Begins to listen and to walk the hash chains; the servers need not answer yet.
     ///
-    /// - Parameter database: remains the caller's to close.
-    /// - Throws: `SettingsError` for the file of passwords, `CommandError` if it cannot listen.
+    /// - Parameter database: the client for the pages' data, which the caller closes.
+    /// - Throws: `SettingsError` if the password file is invalid, `CommandError` if the console cannot listen.
     package init(
         _ values: SettingsValues, database: PostgresClient, topic: DeadLetterTopic, replays: Replays, chains: ChainWatch
     ) throws {
@@ -65,7 +65,7 @@ package final class ConsoleService: Sendable {
     static let schema = SettingsSchema(
         ConsoleSettings.declarations + [WorkerSettings.logLevel.declaration], ignoresUnknown: true)
 
-    /// Ends all connections, and the replays that it runs, in order.
+    /// Closes all connections, and ends the running replays in order.
     package func stop() async {
         server.stop()
         watching.cancel()

@@ -44,7 +44,7 @@ package enum ConsoleSettings {
         proxyGroupsHeader.declaration, proxyRoles.declaration, sessionIdleMax.declaration, sessionMax.declaration,
     ]
 
-    /// Problems that show only in the combination of settings.
+    /// Problems in the combination of settings.
     package static func problems(_ values: SettingsValues) -> [SettingProblem] {
         func problem(_ setting: SettingDeclaration, _ message: String) -> [SettingProblem] {
             [SettingProblem(setting: setting.name, message: message)]
@@ -74,9 +74,11 @@ package enum ConsoleSettings {
 }
 
 extension ConsoleSettings {
-    /// A warning about settings that work, but not as they should; nil without one.
+    /// A warning about settings that are valid but let an attacker lock users out.
     ///
-    /// The console has no TLS of its own: with https a proxy forwards to it.
+    /// `nil` if there is none.
+    ///
+    /// The console has no TLS of its own, so https in its public address means a proxy.
     static func note(_ values: SettingsValues) -> String? {
         let isForwarded = values[publicURL].flatMap(PublicURL.init)?.isSecure ?? false
         guard isForwarded, values[passwordFile] != nil, values[proxyAddresses].isEmpty,
@@ -116,7 +118,7 @@ extension SettingKind where Value == String {
             }, render: { $0 })
     }
 
-    /// `https://host` or `http://host:port`, and nothing behind it.
+    /// An origin: `https://host` or `http://host:port`, without a path.
     fileprivate static var origin: SettingKind {
         SettingKind(
             type: "URL", expected: "https:// or http:// with a host and perhaps a port, without a path",

@@ -14,7 +14,7 @@ struct ConsoleSources: Sendable {
 }
 
 extension ConsoleSources {
-    /// Reads how far the index has read.
+    /// Reads the index's progress.
     func standing() async throws -> IndexStanding { try await .read(topic, on: database, now: now()) }
 
     /// All pages for signed-in users, with the role that each requires.

@@ -17,7 +17,7 @@ enum PasswordCommand: DeadLetterCommand {
     ]
     static let commonOptions: [CommandOption] = []
 
-    /// People choose passwords that are guessed the sooner the shorter they are.
+    /// Minimum length of a password, because short ones are guessed quickly.
     static let charactersMin = 12
 
     static func run(_ context: ToolContext) async throws -> Int32 {
@@ -49,7 +49,7 @@ enum PasswordCommand: DeadLetterCommand {
 
 /// Reads a password without showing it.
 private enum PasswordPrompt {
-    /// Asks twice on a terminal, or reads a line of other input.
+    /// Asks twice on a terminal; reads a line of any other input.
     ///
     /// `nil` at the end of the input.
     static func read(_ console: Console) throws -> String? {

@@ -4,7 +4,7 @@ import Store
 import Synchronization
 import Telemetry
 
-/// The replays that this process runs; each continues after its browser has left.
+/// The replays that this process runs; each continues after the user has closed the page.
 final class ReplayRuns: Sendable {
     private struct Run {
         let task: Task<Void, Never>
@@ -20,10 +20,9 @@ final class ReplayRuns: Sendable {
         self.log = log
     }
 
-    /// Sends what is left of a recorded replay, in a task of its own.
+    /// Starts a task that sends the remaining records of a replay.
     ///
-    /// Does nothing if this process runs it already; a lock of the database excludes other
-    /// processes.
+    /// Does nothing if this process runs the replay already. A lock in the database excludes other processes.
     func start(_ number: Int64, who: AuditorName) {
         let stop = ReplayStop()
         runs.withLock { running in
@@ -40,7 +39,9 @@ final class ReplayRuns: Sendable {
 
     func isRunning(_ number: Int64) -> Bool { runs.withLock { $0[number] != nil } }
 
-    /// Ends a replay of this process in order; false if it runs no such replay.
+    /// Requests the end of a replay in order.
+    ///
+    /// - Returns: false if this process does not run the replay.
     func stop(_ number: Int64, why: String) -> Bool {
         runs.withLock { runs in
             runs[number]?.stop.request(why)
@@ -48,7 +49,7 @@ final class ReplayRuns: Sendable {
         }
     }
 
-    /// Ends all in order, to be continued later, and returns when they have ended.
+    /// Ends all replays in order, so that they can be continued later, and waits for their ends.
     func stopAll() async {
         let running = runs.withLock { Array($0.values) }
         for run in running { run.stop.request("the console ends") }

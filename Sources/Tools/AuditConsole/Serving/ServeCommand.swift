@@ -57,7 +57,7 @@ enum ServeCommand: DeadLetterCommand {
         let chains = ChainProgress(context)
         let service = try ConsoleService(
             values, database: database,
-            // A page says after this time that Kafka does not answer.
+            // A page reports after this time that Kafka does not answer.
             topic: context.topic.within(.milliseconds(1_500)), replays: try context.replays(on: database),
             chains: ChainWatch { try await chains.report() })
         context.console.note("the console is at \(service.url)")

@@ -1,7 +1,7 @@
 import Settings
 package import Store
 
-/// The rights of a signed-in user; each role includes those of the former.
+/// The rights of a signed-in user; each role includes the rights of the one before it.
 package enum ConsoleRole: String, CaseIterable, Comparable, Sendable {
     /// The right to see everything but the hidden parts of originals.
     case viewer
@@ -29,8 +29,9 @@ package struct UserName: Hashable, Sendable, CustomStringConvertible {
 
     /// Accepts the name of a user.
     ///
-    /// `nil` for a name that is empty, too long, or holds characters that a line or a terminal
-    /// could interpret, or a colon, which ends a name in the password file.
+    /// `nil` for a name that is empty or too long, begins with `#`, begins or ends with a space, or
+    /// holds a colon or a character that a line or a terminal could interpret. In the password file
+    /// a colon ends a name, and `#` begins a comment.
     package init?(_ text: String) {
         guard (1...255).contains(text.utf8.count), Printable.line(text) == text, !text.contains(":"), text.first != "#",
             text.first != " ", text.last != " ", let auditor = AuditorName(text)

@@ -2,13 +2,14 @@ import OpenSSL
 import Synchronization
 import Threads
 
-/// Compares passwords one after the other on a thread of its own: a hash takes half a second and 64
-/// MiB, and a flood of sign-ins must not take either twice at once.
+/// Checks passwords one at a time on its own thread.
 ///
-/// The queue is bounded: every attempt in it holds one of the server's answers
-/// (`HTTPLimits.answersMax`), which the pages of signed-in users need as well.
+/// A hash takes half a second and 64 MiB; a flood of sign-ins must not take more at once.
+///
+/// The queue is bounded, because each of its attempts holds one of the server's answers
+/// (`HTTPLimits.answersMax`), which the pages of signed-in users also need.
 actor PasswordCheck {
-    /// The attempts in the queue and the running one; a sixth of the server's answers or less.
+    /// Maximum attempts, waiting or running: less than a sixth of the server's answers.
     static let attemptsMax = 5
 
     private let attempts = Mutex(0)
@@ -16,9 +17,9 @@ actor PasswordCheck {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Takes a slot of the queue while `body` runs.
+    /// Holds a slot of the queue while `body` runs.
     ///
-    /// - Returns: nil, without a call of `body`, if the queue is full.
+    /// - Returns: the result of `body`; `nil`, without a call of `body`, if the queue is full.
     nonisolated func withPlace<Result>(_ body: () async -> Result) async -> Result? {
         let hasPlace = attempts.withLock { count in
             guard count < Self.attemptsMax else { return false }
@@ -32,10 +33,10 @@ actor PasswordCheck {
 
     /// The user with this name and password.
     ///
-    /// An unknown user costs as much as a known one.
+    /// A check of an unknown name takes as long as one of a known name.
     ///
     /// - Parameter users: all users of the file.
-    /// - Returns: nil for a wrong name, a wrong password, or if memory is lacking.
+    /// - Returns: `nil` if the name or the password is wrong, or if memory is lacking.
     func user(_ name: String, _ password: String, among users: [String: PasswordFile.User]) -> PasswordFile.User? {
         guard password.utf8.count <= PasswordHash.passwordBytesMax else { return nil }
         let known = users[name]

@@ -2,7 +2,7 @@ import Foundation
 package import Settings
 import Synchronization
 
-/// The users who sign in with a password: lines `name:role:scrypt$…`; `#` begins a comment.
+/// The users who sign in with a password: lines `name:role:scrypt$…`; a line that begins with `#` is a comment.
 package struct PasswordFile: Sendable, Equatable {
     package struct User: Sendable, Equatable {
         package let name: UserName
@@ -55,7 +55,7 @@ package struct PasswordFile: Sendable, Equatable {
     }
 }
 
-/// The present password file: a user who is removed from it has no access any more.
+/// The current password file: a user who is removed from it loses access.
 final class PasswordUsers: Sendable {
     private struct State {
         var file: PasswordFile
@@ -71,10 +71,10 @@ final class PasswordUsers: Sendable {
         state = Mutex(State(file: try PasswordFile(path: path), contents: contents))
     }
 
-    /// The users of the file, or of its last valid version while an editor is at work on it.
+    /// The users of the file, or of its last valid version if the file is unreadable or invalid now.
     var users: [String: PasswordFile.User] {
         state.withLock { state in
-            // Not the date: a mounted secret is a link, and only its target is replaced.
+            // Contents are compared, not dates: a mounted secret is a link, and only its target is replaced.
             if let contents = FileBytes.read(path), contents != state.contents,
                 let file = try? PasswordFile(contents, path: path)
             {

@@ -7,21 +7,21 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
     let salt: [UInt8]
     let hash: [UInt8]
 
-    /// Takes 64 MiB.
+    /// The cost of new hashes, which take 64 MiB.
     ///
     /// OWASP's Password Storage Cheat Sheet rates it equal to N = 2¹⁷, r = 8, p = 1, which needs
     /// twice the memory.
     static let strength = Scrypt(cost: 1 << 16, blockSize: 8, parallelization: 2)
-    /// A lower cost is refused: this program never writes one.
+    /// Minimum cost of a stored hash; this program writes none below it.
     static let costMin = 1 << 14
     static let saltBytes = 16
     static let hashBytes = 32
-    /// A longer password is refused, so that no request makes the server hash megabytes.
+    /// Maximum size of a password, so that no request makes the server hash megabytes.
     package static let passwordBytesMax = 1024
 
-    /// Hashes a password with a new salt; nil if memory is lacking.
+    /// Hashes a password with a new salt.
     ///
-    /// Blocks for about half a second.
+    /// Blocks for about half a second. Returns `nil` if memory is lacking.
     package static func make(_ password: String) -> PasswordHash? { make(password, strength: strength) }
 
     static func make(_ password: String, strength: Scrypt?) -> PasswordHash? {
@@ -40,7 +40,9 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PasswordHash {
-    /// Parses a stored hash; nil if malformed, too weak or too costly.
+    /// Parses a stored hash.
+    ///
+    /// `nil` if it is malformed, too weak or too costly.
     package init?(_ text: some StringProtocol) {
         let parts = String(text).split(separator: "$", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 6, parts[0] == "scrypt", let cost = Int(parts[1]), let blockSize = Int(parts[2]),
@@ -62,9 +64,9 @@ extension PasswordHash {
     /// A constant, so that a printed user does not reveal the bytes of salt and hash.
     package var description: String { "scrypt$…" }
 
-    /// Whether this is the password; nil if memory is lacking.
+    /// Whether this is the password.
     ///
-    /// Blocks as long as `make`; compares in constant time.
+    /// Blocks as long as `make`, and compares in constant time. `nil` if memory is lacking.
     func matches(_ password: String) -> Bool? {
         guard let derived = parameters.derive(Self.normalized(password), salt: salt, count: hash.count) else {
             return nil
@@ -72,7 +74,6 @@ extension PasswordHash {
         return SecretComparison.isEqual(derived, hash)
     }
 
-    /// A hash that no password matches, at the same cost, so that an unknown user takes as long to
-    /// refuse.
+    /// A random hash of the same cost, so that refusing an unknown user takes as long as refusing a wrong password.
     var decoy: PasswordHash { PasswordHash(parameters: parameters, salt: salt, hash: RandomBytes.make(hash.count)) }
 }

@@ -1,14 +1,12 @@
 package import AppStore
 import HTTP
 
-/// Sign-in by a reverse proxy that has asked an OpenID Connect provider, and names the user in
-/// header fields.
+/// Sign-in by a reverse proxy that authenticates users with OpenID Connect and names them in header fields.
 ///
-/// The fields count only on connections from the addresses in the settings: anyone else may write
-/// them too.
+/// The fields are trusted only on connections from the configured addresses, because anyone can send them.
 struct ProxySignIn: Sendable {
     let addresses: [IPNetwork]
-    /// The field with the user's name, in lower case as in requests.
+    /// Name of the field with the user's name, in lower case as in requests.
     let userHeader: String
     let groupsHeader: String
     let roles: [GroupRole]
@@ -16,7 +14,7 @@ struct ProxySignIn: Sendable {
     enum Result: Equatable {
         /// A request from an untrusted address, whose fields are ignored.
         case untrusted
-        /// A request from the proxy with no name, with two, or with an invalid one.
+        /// A request from the proxy without a name, with several, or with an invalid one.
         case unnamed
         /// A user in none of the groups that have a role.
         case noRole(UserName)
@@ -36,7 +34,7 @@ struct ProxySignIn: Sendable {
     }
 }
 
-/// A group of the identity provider, and its members' role here.
+/// A group of the identity provider, and the role of its members in the console.
 package struct GroupRole: Hashable, Sendable, CustomStringConvertible {
     package let group: Identifier
     package let role: ConsoleRole

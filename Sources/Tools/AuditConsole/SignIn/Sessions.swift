@@ -3,7 +3,7 @@ import OpenSSL
 import Synchronization
 
 enum SignInMethod: Hashable, Sendable {
-    /// A sign-in by the password with this hash; the session ends when the user has another password.
+    /// A sign-in by a password with this hash; the session ends when the user's password changes.
     case password(PasswordHash)
     case proxy
 }
@@ -20,7 +20,7 @@ struct Visitor: Sendable {
 /// The signed-in users, kept in memory: a restart signs everybody out.
 ///
 /// The table holds hashes of the IDs, so that neither a copy of the memory nor the time of a lookup
-/// reveals a valid one.
+/// reveals a valid ID.
 final class Sessions: Sendable {
     private struct Session {
         let name: UserName
@@ -43,7 +43,7 @@ final class Sessions: Sendable {
         self.durationMax = durationMax
     }
 
-    /// Begins a session under a new ID, whatever ID the request brought.
+    /// Begins a session with a new ID, whatever ID the request contains.
     func begin(_ name: UserName, _ role: ConsoleRole, _ method: SignInMethod, now: ContinuousClock.Instant = .now)
         -> Visitor
     {
@@ -58,10 +58,12 @@ final class Sessions: Sendable {
         return Visitor(name: name, role: role, method: method, sessionID: id)
     }
 
-    /// The session of an ID, marked as seen now; nil if unknown or expired.
+    /// Finds the session of an ID and marks it as seen now.
     ///
-    /// - Parameter isRefresh: whether the page asks and not its reader, who may be away: then a
-    ///   session with a password is not marked. The proxy signs its users in again itself.
+    /// `nil` if the ID is unknown or the session has expired.
+    ///
+    /// - Parameter isRefresh: whether the page's script sends the request, while the user may be away. A session with
+    ///   a password is then not marked as seen. The proxy decides how long its own users stay signed in.
     func visitor(_ id: String, isRefresh: Bool = false, now: ContinuousClock.Instant = .now) -> Visitor? {
         sessions.withLock { sessions in
             let key = Self.key(id)
@@ -98,7 +100,7 @@ enum SecretText {
     }
 }
 
-/// The tokens of forms: each belongs to one cookie, so that no foreign page can post the form.
+/// The tokens of forms, each for one cookie, so that no foreign page can post the form.
 struct FormTokens: Sendable {
     private let key = RandomBytes.make(32)
 

@@ -4,11 +4,11 @@ import Settings
 /// Identifies the visitor: by the session's cookie, or by the header fields of a trusted proxy.
 final class SignInGate: Sendable {
     enum Answer: Sendable {
-        /// - Parameter cookie: to be set with the answer if the session is new.
+        /// - Parameter cookie: the cookie of a new session, to be set with the answer.
         case visitor(Visitor, cookie: String?)
-        /// A request without a visitor; the page for signing in is next.
+        /// A request without a session; the sign-in page is shown next.
         case nobody
-        /// The proxy's fields are invalid; with an explanation for the user.
+        /// A refused request, with an explanation for the user.
         case refused(String)
     }
 
@@ -39,8 +39,8 @@ final class SignInGate: Sendable {
                 roles: settings[ConsoleSettings.proxyRoles])
     }
 
-    /// The prefix makes browsers refuse the cookie from any other host or without TLS (RFC 6265bis,
-    /// section 4.1.3.2).
+    /// The name of the session's cookie; its prefix makes browsers refuse the cookie from any other
+    /// host or without TLS (RFC 6265bis, section 4.1.3.2).
     var sessionCookie: String { isSecure ? "__Host-session" : "dead-letter-session" }
     private var formCookie: String { isSecure ? "__Host-sign-in" : "dead-letter-sign-in" }
 
@@ -65,7 +65,9 @@ final class SignInGate: Sendable {
         }
     }
 
-    /// The visitor, unless the password file no longer has the user with this role and password.
+    /// The visitor, if the password file still has the user with this role and password.
+    ///
+    /// Otherwise ends the session.
     private func stillKnown(_ visitor: Visitor) -> Visitor? {
         guard let user = passwords?.users[visitor.name.text], user.role == visitor.role,
             visitor.method == .password(user.hash)
@@ -76,7 +78,7 @@ final class SignInGate: Sendable {
         return visitor
     }
 
-    /// The user with the cookie to be set, or why nobody was signed in.
+    /// The signed-in user and the cookie to set, or the reason why the sign-in failed.
     typealias Attempt = Result<(Visitor, cookie: String), SignInProblem>
 
     func attempt(_ name: String, _ password: String, _ request: HTTPRequest) async -> Attempt {
@@ -95,8 +97,10 @@ final class SignInGate: Sendable {
         return result ?? .failure(.busy)
     }
 
-    /// The address of the browser: the peer's, or the last one that a trusted proxy received from
-    /// (`X-Forwarded-For`, whose earlier addresses are untrusted).
+    /// The browser's address: the peer's, or behind trusted proxies the last address in
+    /// `X-Forwarded-For` that is not a proxy's.
+    ///
+    /// Earlier addresses in that field are untrusted.
     private func client(_ request: HTTPRequest) -> IPAddress? {
         guard let peer = request.peer else { return nil }
         var client = peer
@@ -112,7 +116,7 @@ final class SignInGate: Sendable {
 
     func formCookieField(_ secret: String) -> String { field(formCookie, secret, maxAge: 3600) }
 
-    /// Deletes the session's cookie in the browser.
+    /// The header field that deletes the session's cookie in the browser.
     var endingCookieField: String { field(sessionCookie, "", maxAge: 0) }
 
     private func cookieField(_ visitor: Visitor) -> String {

@@ -4,9 +4,8 @@ import Synchronization
 /// Makes guessing passwords slow: after a few failures from one network or for one name, each
 /// further attempt has to wait twice as long as the one before.
 ///
-/// An attempt counts as failed from its beginning until it succeeds, so that a hundred at once are
-/// no faster than one after the other. A name's wait stays short, because anyone can cause it to
-/// somebody else.
+/// An attempt counts as failed until it succeeds, so that a hundred attempts at once are no faster than one after the
+/// other. The wait for a name stays short, because anyone can cause failures under another user's name.
 final class SignInThrottle: Sendable {
     private struct Failures {
         var count = 0
@@ -46,7 +45,9 @@ final class SignInThrottle: Sendable {
 
     private let failures = Mutex<[Key: Failures]>([:])
 
-    /// Begins an attempt; nil if it may proceed, else the wait until the next.
+    /// Begins an attempt.
+    ///
+    /// - Returns: the wait until the next attempt; `nil` if this one may proceed.
     func begin(_ network: PeerNetwork, _ name: String, now: ContinuousClock.Instant = .now) -> Duration? {
         failures.withLock { failures in
             let keys: [Key] = [.network(network), .name(name)]
@@ -65,8 +66,9 @@ final class SignInThrottle: Sendable {
         }
     }
 
-    /// Forgets the name's failures, and only this attempt of the network: one good password does
-    /// not buy an attacker more guesses at others.
+    /// Forgets the name's failures, and only this attempt of the network.
+    ///
+    /// Otherwise one good password would give an attacker more guesses at other users.
     func succeeded(_ network: PeerNetwork, _ name: String) {
         failures.withLock { failures in
             failures[.name(name)] = nil
