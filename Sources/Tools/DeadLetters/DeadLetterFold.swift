@@ -3,13 +3,13 @@ import OpenSSL
 import Records
 package import Store
 
-/// Folds dead letters by ID: of several copies, the first that matches its link counts.
+/// Folds the copies of dead letters by ID: the first copy that matches its link counts.
 ///
-/// The fold holds some bytes for each ID and never a letter. IDs beyond `idsMax` are not held, and
-/// their repetitions count each; `isComplete` is false then.
+/// The fold holds a few bytes for each ID and never a letter. Beyond `idsMax` IDs each copy counts
+/// as a letter, and `isComplete` is false.
 package struct DeadLetterFold<Part: Sendable>: Sendable {
     package enum Outcome {
-        /// The copy counts for its ID from now on, in place of the part of a former copy, if any.
+        /// The copy counts for its ID, and replaces the part of a former copy, if any.
         case counts(replacing: Part?)
         /// Another copy of the letter counts.
         case stale
@@ -27,9 +27,9 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
 
     package init(idsMax: Int = 2_000_000) { self.idsMax = idsMax }
 
-    /// Adds one letter, in any order.
+    /// Adds one letter; letters may come in any order.
     ///
-    /// - Parameter part: its contribution to a result, returned when another copy replaces it.
+    /// - Parameter part: the letter's contribution to a result, returned when another copy replaces it.
     package mutating func add(_ letter: DeadLetterRow, _ part: Part) -> Outcome {
         let key = Self.key(letter.id)
         let entry = Entry(rank: letter.rank, part: part)
@@ -43,7 +43,7 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         return .counts(replacing: former.part)
     }
 
-    /// Notes on a reading beside its result.
+    /// The counts of a reading, as a note beside its result.
     func notes(_ summary: DeadLetterTopic.Summary) -> String {
         var text = "\(summary.records) records read"
         if repetitions > 0 { text += ", \(repetitions) repetitions folded" }
@@ -52,7 +52,7 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         return text
     }
 
-    /// A key of half the text's size: IDs are 32 hexadecimal digits, any other text is hashed to as many.
+    /// The 32 hexadecimal digits of an ID as a number; any other text is hashed first.
     private static func key(_ id: String) -> UInt128 {
         if id.utf8.count == DeadLetterID.length, let number = UInt128(id, radix: 16) { return number }
         let digits = SHA256.digest(Array(id.utf8)).hex.prefix(DeadLetterID.length)
@@ -60,12 +60,12 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
     }
 }
 
-/// The newest of many dead letters; holds at most twice as many as requested.
+/// The newest of many dead letters; holds at most about twice the requested number.
 struct NewestLetters {
     private let limit: Int
     private var letters: [String: DeadLetterRow] = [:]
 
-    /// Number of letters inserted and not removed, kept or not.
+    /// Number of letters inserted and not removed, whether they are still held or not.
     private(set) var count = 0
 
     init(limit: Int) { self.limit = limit }
@@ -83,7 +83,7 @@ struct NewestLetters {
         letters[id] = nil
     }
 
-    /// The newest first.
+    /// The requested letters, the newest first.
     var sorted: [DeadLetterRow] {
         let ordered = letters.values.sorted { $0.failedAt == $1.failedAt ? $0.id < $1.id : $0.failedAt > $1.failedAt }
         return Array(ordered.prefix(limit))

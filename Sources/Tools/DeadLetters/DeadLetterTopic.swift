@@ -7,15 +7,16 @@ import Settings
 
 /// The dead-letter topic of one cluster, read from its beginning to its present end.
 ///
-/// Reads without a group: nothing is committed, and no worker is affected. Memory holds one poll.
+/// Reads without a consumer group, so nothing is committed and no worker is affected. Memory holds
+/// the records of one poll.
 package struct DeadLetterTopic: Sendable {
     /// The counts of one reading.
     package struct Summary: Equatable, Sendable {
         package var records = 0
         /// Records that are no dead letters.
         package var foreign = 0
-        /// The offsets of each partition when the reading began: from the oldest left by retention
-        /// to the one after the last, or to where the reading was to end.
+        /// The offsets of each partition when the reading began, from the oldest that retention has
+        /// left to the end of the partition or of the reading.
         package var held: [Int32: Range<Int64>] = [:]
     }
 
@@ -27,27 +28,28 @@ package struct DeadLetterTopic: Sendable {
     package let configuration: [String: String]
     private let deadline: Duration
 
-    /// - Parameter deadline: for one answer of the brokers.
+    /// - Parameter deadline: the maximum wait for an answer of the brokers.
     package init(name: String, configuration: [String: String], deadline: Duration = .seconds(15)) {
         self.name = name
         self.configuration = configuration
         self.deadline = deadline
     }
 
-    /// The same topic with another time for one answer of the brokers.
+    /// The same topic with another maximum wait for an answer of the brokers.
     package func within(_ deadline: Duration) -> DeadLetterTopic {
         DeadLetterTopic(name: name, configuration: configuration, deadline: deadline)
     }
 
-    /// Visits every dead letter stored when the reading began, in the order of its partition.
+    /// Visits every dead letter stored when the reading began, in the order of each partition.
     ///
     /// - Parameters:
-    ///   - next: the first offsets to read, of partitions that were read before.
-    ///   - ends: where to end, by partition, at the latest at the present end; nil reads up to it.
-    ///   - since: skips letters that failed earlier.
-    ///   - progress: called with how many offsets were read, and of how many.
+    ///   - next: the first offset to read of each partition that was read before.
+    ///   - ends: the offset at which to stop, by partition, if it is below the current end; `nil`
+    ///     reads up to the current end.
+    ///   - since: the earliest time of failure; earlier letters are skipped.
+    ///   - progress: called with the number of offsets read, and their total.
     ///   - foreign: receives each record that is no dead letter.
-    ///   - visit: receives the letter and its record; it must not keep many of those.
+    ///   - visit: receives each letter and its record; must not keep many records.
     package func read(
         from next: [Int32: Int64] = [:], to ends: [Int32: Int64]? = nil, since: Timestamp? = nil,
         progress: TopicScan.Progress = { _, _ in }, foreign: (ConsumerRecord) -> Void = { _ in },
@@ -78,7 +80,7 @@ package struct DeadLetterTopic: Sendable {
 
     /// The whole dead letter at a position of this topic.
     ///
-    /// - Returns: nil if no record lies there (any more), or no dead letter.
+    /// - Returns: `nil` if the position holds no record, or one that is no dead letter.
     package func read(at position: RecordPosition) async throws(DeadLetterTopicError) -> Held? {
         let held = try await spans(since: nil).held[position.topicPartition]
         guard let held, held.contains(position.offset), let record = try await records(at: [position])[position],
@@ -97,12 +99,13 @@ package struct DeadLetterTopic: Sendable {
         }
     }
 
-    /// Returns every record stored when the reading began, without its value, in the order of its
-    /// partition, some at a time.
+    /// Visits every record stored when the reading began, without its value, in batches and in the
+    /// order of each partition.
     ///
     /// - Parameters:
-    ///   - starts: the first offsets to read; a partition without one is not read. Nil reads all.
-    ///   - progress: called with how many offsets were read, and of how many.
+    ///   - starts: the first offset to read of each partition; a partition without one is not read.
+    ///     `nil` reads all partitions.
+    ///   - progress: called with the number of offsets read, and their total.
     /// - Returns: the end of each partition.
     /// - Throws: a `DeadLetterTopicError`, and what `body` throws.
     package func visitRecords(
@@ -120,7 +123,7 @@ package struct DeadLetterTopic: Sendable {
         return marks.mapValues(\.high)
     }
 
-    /// Returns every record from these offsets on, without its value, until the task is cancelled.
+    /// Visits every record from these offsets on, without its value, until the task is cancelled.
     ///
     /// - Throws: `CancellationError`, or a fault that the client cannot recover from.
     package func follow(from offsets: [Int32: Int64], _ body: (ConsumerRecord) -> Void) async throws {
@@ -148,7 +151,7 @@ package struct DeadLetterTopic: Sendable {
 
     private typealias Spans = [TopicPartition: Range<Int64>]
 
-    /// The offsets to read of partitions that have any, and the offsets that each partition holds.
+    /// The offsets to read, for partitions that have any, and the offsets that each partition holds.
     private func spans(since: Timestamp?, to ends: [Int32: Int64]? = nil) async throws(DeadLetterTopicError) -> (
         wanted: Spans, held: Spans
     ) {
@@ -163,9 +166,8 @@ package struct DeadLetterTopic: Sendable {
             if let since {
                 let starts = try await admin.offsets(
                     Array(held.keys), atMilliseconds: since.milliseconds, deadline: deadline)
-                // A partition without an offset of that time holds nothing new enough. Brokers that
-                // cannot search by time (librdkafka's mock) return no offsets: then everything is
-                // read.
+                // A partition without an offset for that time holds no later record. Brokers that cannot search by
+                // time (librdkafka's mock) return no offsets: then everything is read.
                 for (partition, span) in spans where !starts.isEmpty {
                     let start = max(starts[partition] ?? span.upperBound, span.lowerBound)
                     spans[partition] = min(start, span.upperBound)..<span.upperBound
@@ -175,7 +177,7 @@ package struct DeadLetterTopic: Sendable {
         }
     }
 
-    /// The offsets between which each partition holds records.
+    /// The oldest offset of each partition, and its end.
     package func watermarks() async throws(DeadLetterTopicError) -> [Int32: Watermarks] {
         let marks = try await asking { try await watermarks($0) }
         return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value) })
@@ -186,7 +188,7 @@ package struct DeadLetterTopic: Sendable {
     { try await KafkaAdmin.ask(configuration, about: name, question) }
 
     private func watermarks(_ admin: KafkaAdmin) async throws -> [TopicPartition: Watermarks] {
-        // For all topics: a request for one creates it on brokers with automatic creation.
+        // All topics are requested, because a request for one topic creates it on brokers with automatic creation.
         let metadata = try await admin.metadata(deadline: deadline)
         guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0 else {
             throw DeadLetterTopicError(
@@ -199,7 +201,7 @@ package struct DeadLetterTopic: Sendable {
 }
 
 extension KafkaAdmin {
-    /// Asks the brokers, and says what about when they do not answer.
+    /// Asks the brokers; an error names the subject of the question.
     static func ask<Answer>(
         _ configuration: [String: String], about subject: String, _ question: (KafkaAdmin) async throws -> Answer
     ) async throws(DeadLetterTopicError) -> Answer {
@@ -211,7 +213,7 @@ extension KafkaAdmin {
     }
 }
 
-/// The reason for which the dead-letter topic could not be read.
+/// The reason why the dead-letter topic could not be read.
 package struct DeadLetterTopicError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
         /// librdkafka rejects the settings.
@@ -232,7 +234,7 @@ package struct DeadLetterTopicError: Error, Equatable, Sendable, CustomStringCon
         self.description = description
     }
 
-    /// An error of a reading: its own kind, wrong settings, or what was done and why it failed.
+    /// Keeps an error of this type, recognises invalid settings, and describes any other error.
     fileprivate init(_ error: any Error, otherwise code: Code, _ what: String) {
         switch error {
         case let error as DeadLetterTopicError: self = error

@@ -5,8 +5,8 @@ import Settings
 
 /// The last link of every chain at one time, for a third party to keep.
 ///
-/// It proves later that the letters are still the same: replacing one changes every link behind it,
-/// and the anchored link is out of reach.
+/// It proves later that the letters are unchanged: replacing one changes every later link, and the
+/// anchored link is out of reach.
 package struct ChainAnchor: Sendable, Equatable {
     package struct Link: Sendable, Equatable {
         package let digest: SHA256Digest
@@ -34,7 +34,7 @@ extension ChainAnchor {
         self.init(takenAt: takenAt, cluster: cluster, topic: topic, links: links)
     }
 
-    /// Throws if it was taken of another topic than the one that is verified.
+    /// Throws if the anchor was taken from another topic than the verified one.
     func require(topic name: String) throws(CommandError) {
         guard topic != name else { return }
         throw CommandError(ExitCode.data, "the anchor is of the topic \(topic), not of \(name)")
@@ -80,7 +80,9 @@ extension ChainName {
     /// The members that name a chain.
     var json: JSONContent { ["stage": stage, "source_topic": topic, "source_partition": partition] }
 
-    /// Reads the members that name a chain; nil if one is missing.
+    /// Reads the members that name a chain.
+    ///
+    /// `nil` if one is missing.
     init?(_ value: JSONValue) {
         guard let stage = value["stage"]?.string, let topic = value["source_topic"]?.string,
             let partition = value["source_partition"]?.int64.flatMap({ Int32(exactly: $0) })

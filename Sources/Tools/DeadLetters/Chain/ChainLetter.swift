@@ -27,7 +27,7 @@ package struct ChainLetter: Sendable, Equatable {
     package let previous: SHA256Digest?
     /// The link that the letter states.
     package let digest: SHA256Digest
-    /// The digest of everything that a copy repeats, computed from the stored letter.
+    /// The digest of everything that all copies of a letter share, computed from the stored letter.
     package let contents: SHA256Digest
     /// The part of the letter that contradicts its link.
     ///
@@ -54,11 +54,13 @@ package struct ChainLetter: Sendable, Equatable {
         }
     }
 
-    /// Compares a letter with its own link; nil for a letter without a readable link.
+    /// Compares a letter with its own link.
+    ///
+    /// `nil` for a letter without a readable link.
     ///
     /// - Parameters:
     ///   - record: the letter's record.
-    ///   - hasOriginal: whether it has the original's value, key and headers.
+    ///   - hasOriginal: whether the record has the original's value, key and headers.
     package init?(_ letter: DeadLetter, _ record: ConsumerRecord, hasOriginal: Bool = true) {
         guard let stated = SHA256Digest(hex: letter.chainSHA256), let link = DeadLetterLink(reading: record.headers)
         else { return nil }

@@ -4,9 +4,9 @@ import OpenSSL
 struct ChainQuestions: Sendable, Equatable {
     var digests: Set<SHA256Digest> = []
     var ids: Set<String> = []
-    /// Offsets of sources.
+    /// Offsets of source records.
     var offsets: Set<Int64> = []
-    /// Ranges of offsets of sources, in their order and apart from each other.
+    /// Ranges of offsets of source records, ascending and without overlaps.
     private(set) var ranges: [ClosedRange<Int64>] = []
 
     var count: Int { digests.count + ids.count + offsets.count + ranges.count }
@@ -55,8 +55,8 @@ struct ChainQuestions: Sendable, Equatable {
 extension ChainWalk {
     /// Letters inside of pieces on which the verdict may depend; none if nothing is folded.
     ///
-    /// Two letters with the same link have the same source, which the link covers: a copy of a
-    /// letter inside of a piece shows as pieces whose sources overlap.
+    /// Two letters with the same link have the same source, because the link covers it. A copy of a
+    /// folded letter therefore appears as pieces whose sources overlap.
     func questions() -> ChainQuestions {
         var questions = ChainQuestions()
         guard let lowest = pieces.lazy.filter(\.isFolded).map(\.first.sourceOffset).min() else { return questions }
@@ -86,7 +86,7 @@ extension ChainWalk {
         return questions
     }
 
-    /// Sources that two pieces have in common, one of them folded.
+    /// Source offsets that two pieces share, if at least one of them is folded.
     private func overlaps() -> [ClosedRange<Int64>] {
         var overlaps: [ClosedRange<Int64>] = []
         var (reach, foldedReach) = (Int64.min, Int64.min)
@@ -100,8 +100,9 @@ extension ChainWalk {
         return overlaps
     }
 
-    /// The pieces with letters before and behind the first record that the group has counted, if
-    /// it has refused none since.
+    /// The sources of pieces that span the first record that the group has counted.
+    ///
+    /// Empty if the group has refused a record since.
     private func piecesAcrossBeginning() -> [ClosedRange<Int64>] {
         guard let began = beganWithoutLetter else { return [] }
         return pieces.filter { $0.isFolded && $0.sources.contains(began) }.map(\.sources)
@@ -109,6 +110,6 @@ extension ChainWalk {
 }
 
 extension ChainPiece {
-    /// The offsets of its sources, from the first to the last.
+    /// The offsets of the piece's sources, from the first to the last.
     var sources: ClosedRange<Int64> { first.sourceOffset...max(first.sourceOffset, last.sourceOffset) }
 }

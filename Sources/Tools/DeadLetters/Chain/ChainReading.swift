@@ -9,13 +9,14 @@ struct ChainReading: Sendable {
     let summary: DeadLetterTopic.Summary
     private let verifier: ChainVerifier
 
-    /// Reads the whole topic, or the letters that failed in a time range; the whole one is compared
-    /// with the workers' commits.
+    /// Reads the whole topic, or the letters that failed in a time range.
+    ///
+    /// The chains of the whole topic are compared with the workers' commits.
     ///
     /// - Parameters:
     ///   - former: an earlier reading, whose letters are not read again.
-    ///   - anchors: links that were stored elsewhere before.
-    ///   - progress: called with how many offsets were read, and of how many.
+    ///   - anchors: links that were stored outside of Kafka.
+    ///   - progress: called with the number of offsets read, and their total.
     ///   - visit: receives every dead letter and its record.
     static func read(
         _ context: ToolContext, after former: ChainReading? = nil, since: Timestamp? = nil, until: Timestamp? = nil,
@@ -36,7 +37,7 @@ struct ChainReading: Sendable {
         var verifier = former?.verifier ?? ChainVerifier(topic: topic.name)
         verifier.expect(evidence)
         var next = former?.summary.held.mapValues(\.upperBound) ?? [:]
-        // Where the first pass ended: a later pass reads no letter that was not visited.
+        // The ends of the first pass: a later pass reads no letter that was not visited.
         var ends: [Int32: Int64]?
         while true {
             let isFirst = ends == nil
@@ -54,7 +55,8 @@ struct ChainReading: Sendable {
             }
             var report = verifier.report(evidence)
             guard isContinuous, !verifier.mustReadAgain else {
-                // Also if retention has removed unread letters, or the topic was created again.
+                // The whole topic is read again, also if retention has removed unread letters or
+                // the topic was recreated.
                 next = [:]
                 verifier.removeLetters()
                 continue
@@ -70,10 +72,10 @@ struct ChainReading: Sendable {
     }
 }
 
-/// The chains of a growing topic: each report resumes where the one before has ended.
+/// The chains of a growing topic; each report continues where the one before has ended.
 ///
-/// Once a day the whole topic is read, because letters that were read before may have changed
-/// since, or retention may have removed those with findings.
+/// Once a day the whole topic is read, because letters that were read before may have been changed,
+/// and those with findings may have been removed by retention.
 package actor ChainProgress {
     private let context: ToolContext
     private var last: ChainReading?

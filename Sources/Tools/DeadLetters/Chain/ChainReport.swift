@@ -15,7 +15,7 @@ package struct ChainReport: Sendable, Equatable {
 
     package var isIntact: Bool { findings.isEmpty }
 
-    /// Bodies since the partitions' counts began.
+    /// The numbers of bodies and dead letters since the partitions' counts began.
     package struct Traffic: Sendable, Equatable {
         package var bodies: Int64 = 0
         package var deadLettered: Int64 = 0
@@ -30,13 +30,13 @@ package struct ChainReport: Sendable, Equatable {
 /// The summary of a chain in the topic.
 package struct ChainSummary: Sendable, Equatable {
     package let name: ChainName
-    /// Number of links, each once.
+    /// Number of different links.
     package let letters: Int
     /// Number of further copies of letters, left by a crash or by a worker that has lost its partition.
     package let repeated: Int
-    /// Letters of records that have a later letter, because the settings changed in between.
+    /// Number of letters whose record has a later letter, because the settings changed in between.
     package let superseded: Int
-    /// Links after the last one that the group has committed.
+    /// Number of links after the last one that the group has committed.
     package let uncommitted: Int
     /// Whether retention has removed links before the first.
     package let isCut: Bool
@@ -47,15 +47,15 @@ package struct ChainSummary: Sendable, Equatable {
 
 /// A fault of the dead letters.
 package enum ChainFinding: Sendable, Equatable {
-    /// A letter that contradicts its link, or the letter that the chain holds.
+    /// A letter that contradicts its link, or the chain's letter of the same ID.
     case altered(RecordPosition, ChainName, ChainAlteration)
     /// A letter without its original and without a recorded redaction.
     case redactionUnrecorded(RecordPosition, ChainName)
-    /// Links are missing between two letters, or before the first without retention as the cause.
+    /// Missing links between two letters, or before the first one although retention has removed none.
     case missing(ChainName, after: RecordPosition?, before: RecordPosition)
     /// The last link that the group has committed is missing.
     case endMissing(ChainName, SHA256Digest, last: RecordPosition?)
-    /// A letter that no chain continues from: a stranger wrote it, or a worker that crashed and
+    /// A letter from which no chain continues: a stranger wrote it, or a worker that crashed and
     /// then accepted the record.
     case outside(ChainName, RecordPosition, isFork: Bool)
     /// A letter stored before the one that it names.
@@ -101,7 +101,7 @@ package enum ChainFinding: Sendable, Equatable {
         }
     }
 
-    /// The records that it names.
+    /// The positions that the finding names.
     var positions: [RecordPosition] {
         switch self {
         case .altered(let position, _, _), .redactionUnrecorded(let position, _), .missing(_, nil, let position),
@@ -113,7 +113,7 @@ package enum ChainFinding: Sendable, Equatable {
         }
     }
 
-    /// The first word of the description, for programs.
+    /// The kind of the finding, for programs.
     package var kind: String {
         switch self {
         case .altered, .fileDiffers: "altered"
@@ -133,9 +133,11 @@ package enum ChainFinding: Sendable, Equatable {
 package struct ChainAlteration: Sendable, Equatable, CustomStringConvertible {
     /// The part of the letter that contradicts its own link.
     ///
-    /// `nil` if the letter matches its own link and contradicts the one that the chain holds.
+    /// `nil` if the letter matches its own link, and contradicts the chain's letter of the same ID.
     package let problem: ChainLetter.Problem?
-    /// The letter of the same ID that the chain holds; nil if that is altered too.
+    /// The position of the chain's letter of the same ID.
+    ///
+    /// `nil` if that letter is altered too.
     package let original: RecordPosition?
     /// The parts that differ from that letter: names of headers, `key`, `value`.
     package var differences: [String] = []

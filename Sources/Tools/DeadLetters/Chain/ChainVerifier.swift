@@ -4,20 +4,22 @@ package import Records
 
 /// The progress of a stage's group in one chain.
 package struct ChainHead: Sendable, Equatable {
-    /// The last committed link; nil without one.
+    /// The last committed link.
+    ///
+    /// `nil` if the group has committed none.
     package let digest: SHA256Digest?
-    /// The dead letters that the group has counted since its count began.
+    /// Number of dead letters that the group has counted since its count began.
     package let counted: Int64
-    /// The committed offset: the letters of all earlier source records are behind the head.
+    /// The committed offset: the letters of all earlier source records are committed.
     package let offset: Int64
-    /// All records that the group has counted since then.
+    /// Number of all records that the group has counted since then.
     package let records: Int64
 }
 
 /// The link before the first letter of a chain.
 package enum ChainBeginning: Equatable, Sendable {
     case unknown
-    /// The chain begins with this letter.
+    /// No link: the chain begins with the letter.
     case first
     case after(SHA256Digest)
 
@@ -26,30 +28,31 @@ package enum ChainBeginning: Equatable, Sendable {
 
 /// Evidence besides the letters themselves.
 package struct ChainEvidence: Sendable {
-    /// The last committed link of each chain; a missing chain was not asked for, or its group has
-    /// committed nothing.
+    /// The progress of each chain's group; a missing chain was not asked for, or its group has committed nothing.
     package var heads: [ChainName: ChainHead] = [:]
     /// The oldest offset that retention has left, by partition of the dead-letter topic.
     package var starts: [Int32: Int64] = [:]
-    /// Links that were stored elsewhere.
+    /// Links that were stored outside of Kafka.
     package var anchors: [ChainName: ChainAnchor.Link] = [:]
-    /// The offsets between which an export's letters lie, by partition; nil for the topic itself.
+    /// The offsets between which an export's letters lie, by partition.
+    ///
+    /// `nil` for the topic itself.
     package var exported: [Int32: ClosedRange<Int64>]?
-    /// Whether only letters of a time range were read, so that earlier ones are not missing.
+    /// Whether only letters of a time range were read, so that earlier letters do not count as missing.
     package var isRange = false
-    /// The letters with a recorded redaction; nil if no database was asked.
+    /// IDs of the letters with a recorded redaction.
+    ///
+    /// `nil` if no database was asked.
     package var redactions: Set<String>?
     /// The beginning of each chain, if stored.
     package var beginnings: [ChainName: ChainBeginning] = [:]
 }
 
-/// Walks the hash chains of a dead-letter topic and names the first gap, fork, altered or missing
-/// letter of each.
+/// Walks the hash chains of a dead-letter topic and names every gap, fork, altered or missing letter.
 ///
-/// Holds chains, gaps, copies and the newest letters. A copy of an older letter is compared with it
-/// in another reading: read, add and report until `mustReadAgain` is false. Without other evidence
-/// it cannot detect that all letters were replaced by a consistent forgery, together with the
-/// group's commits. An anchor shows that.
+/// Memory holds chains, gaps, copies and the newest letters. Comparing a copy with an older letter
+/// takes another reading: read, add and report until `mustReadAgain` is false. Without an anchor
+/// the verifier cannot detect a consistent forgery of all letters and of the group's commits.
 package struct ChainVerifier: Sendable {
     private let topic: String
     private let recentMax: Int?
@@ -57,13 +60,13 @@ package struct ChainVerifier: Sendable {
     private var chains: [ChainName: ChainPieces] = [:]
     private var findings: [ChainFinding] = []
     private var foreign = 0
-    /// The letters that are kept by themselves.
+    /// IDs of the letters that are never folded.
     private var apart: Set<String> = []
     /// Whether the last report depends on folded letters: call `removeLetters()` and read again.
     package private(set) var mustReadAgain = false
 
-    /// - Parameter recentMax: the letters of a chain that are not folded yet; nil for all. The
-    ///   default covers what a worker usually writes again after a crash.
+    /// - Parameter recentMax: the number of newest letters of a partition that are not folded;
+    ///   `nil` for all. The default covers what a worker usually writes again after a crash.
     package init(topic: String, recentMax: Int? = 256) {
         self.topic = topic
         self.recentMax = recentMax
@@ -72,7 +75,7 @@ package struct ChainVerifier: Sendable {
 
     /// Adds ends and redactions before the letters are read, which saves another reading.
     ///
-    /// - Parameter ids: letters that are not folded, because they are asked for.
+    /// - Parameter ids: IDs of letters that are never folded, because they are asked for.
     package mutating func expect(_ evidence: ChainEvidence, keeping ids: Set<String> = []) {
         apart = (evidence.redactions ?? []).union(ids)
         let ends = evidence.heads.compactMapValues(\.digest).map { ($0, $1) } + evidence.anchors.map { ($0, $1.digest) }
@@ -89,7 +92,7 @@ package struct ChainVerifier: Sendable {
     /// The number of letters, questions and findings in memory.
     var size: Int { chains.values.reduce(findings.count) { $0 + $1.size } }
 
-    /// Adds a letter with its original; those of one partition in their order.
+    /// Adds a letter with its original; the letters of a partition must come in their order.
     package mutating func add(_ letter: DeadLetter, _ record: ConsumerRecord) {
         guard let kept = ChainLetter(letter, record) else { return add(unchained: letter) }
         add(kept)
@@ -101,7 +104,7 @@ package struct ChainVerifier: Sendable {
     mutating func add(_ letter: ChainLetter) { chains[letter.chain, default: empty].add(letter, apart: apart) }
 
     package mutating func add(foreign record: ConsumerRecord) {
-        // Bounded: one finding is enough to point there.
+        // The number is bounded, because one finding is enough to point to foreign records.
         guard foreign < Self.foreignMax else { return }
         foreign += 1
         findings.append(.foreign(RecordPosition(record)))

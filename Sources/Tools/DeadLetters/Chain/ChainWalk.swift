@@ -14,15 +14,15 @@ struct ChainWalk {
     private let anchor: ChainAnchor.Link?
     private let exported: [Int32: ClosedRange<Int64>]?
     let pieces: [ChainPiece]
-    /// The copy of each link that stands for it: the first one, or the first unaltered one.
+    /// The copy of each link that counts: the first unaltered one, or else the first one.
     ///
-    /// A piece has the link of its last letter.
+    /// The link of a piece is that of its last letter.
     private(set) var byDigest: [SHA256Digest: ChainPiece] = [:]
     private var followers: [SHA256Digest?: [ChainPiece]] = [:]
     /// Pieces from the last link to the first.
     private var path: [ChainPiece] = []
     private(set) var onPath: Set<SHA256Digest> = []
-    /// The letters of the path that are not inside of pieces, by their IDs.
+    /// The first and last letters of the path's pieces, by their IDs.
     private(set) var standing: [String: ChainLetter] = [:]
     private var uncommitted = 0
     private var repeated = 0
@@ -70,13 +70,15 @@ struct ChainWalk {
             last: path.first?.last)
     }
 
-    /// The links that were committed or written down as ends.
+    /// The links that a commit or an anchor names as ends.
     var ends: [SHA256Digest] { [head?.digest, anchor?.digest].compactMap(\.self) }
 
-    /// The first source that the group has counted, if it has refused none since.
+    /// The offset of the first source record that the group has counted.
+    ///
+    /// `nil` if the group has refused a record since, or its progress is unknown.
     var beganWithoutLetter: Int64? { head.flatMap { $0.digest == nil ? $0.offset - $0.records : nil } }
 
-    // MARK: The way back
+    // MARK: The walk
 
     private mutating func walk() {
         var current = end()
@@ -88,8 +90,7 @@ struct ChainWalk {
         }
     }
 
-    /// The start of the walk: the last committed letter, or the last one behind it not committed
-    /// yet.
+    /// The start of the walk: the last committed letter, or the last uncommitted one that follows it.
     private mutating func end() -> ChainPiece? {
         guard let head else { return latest(of: byDigest.values) }
         if let digest = head.digest, byDigest[digest] == nil {
@@ -104,7 +105,7 @@ struct ChainWalk {
         }
         var end = head.digest.flatMap { byDigest[$0] }
         var behind = head.digest
-        // A letter that a worker is about to commit, or that one wrote before it crashed.
+        // Letters that a worker is about to commit, or wrote before it crashed.
         while let next = latest(
             of: (followers[behind] ?? []).filter { $0.first.sourceOffset >= head.offset }, by: { $0.first })
         {
@@ -112,7 +113,7 @@ struct ChainWalk {
             end = next
             behind = next.digest
         }
-        // A group whose offset was reset and that has refused nothing since.
+        // The group's offset was reset, and the group has refused nothing since.
         if end == nil, let began = beganWithoutLetter,
             let last = latest(of: byDigest.values.filter { $0.last.sourceOffset < began })
         {
@@ -122,10 +123,10 @@ struct ChainWalk {
         return end
     }
 
-    /// The piece that the link names, or across a gap the last one before it.
+    /// The piece that the link names; across a gap, the last piece before it.
     private mutating func pieceBefore(_ piece: ChainPiece) -> ChainPiece? {
         let letter = piece.first
-        // A fork ends at the path. Altered letters may name each other in a circle.
+        // A link to the path is not followed: it is a fork, or altered letters name each other in a circle.
         let isMet = letter.previous.map(onPath.contains) ?? false
         if !isMet, let previous = letter.previous, let found = byDigest[previous] { return found }
         let earlier = latest(of: byDigest.values.filter { isEarlierEnd($0, than: letter) })
@@ -150,8 +151,8 @@ struct ChainWalk {
 
     /// Whether a letter is the end of an earlier part of the chain.
     ///
-    /// The part exists if a group's offset was reset: it continues with letters that were written
-    /// again since, and the path holds their newer copies.
+    /// Such a part exists if a group's offset was reset. The letters that follow its end were
+    /// written again since, and the path holds their newer copies.
     private func isEarlierEnd(_ candidate: ChainPiece, than letter: ChainLetter) -> Bool {
         guard !onPath.contains(candidate.digest), standing[candidate.last.id] == nil,
             followers[candidate.digest, default: []].allSatisfy({ standing[$0.first.id] != nil })
@@ -159,8 +160,9 @@ struct ChainWalk {
         return isEarlier(candidate.last, than: letter)
     }
 
-    /// The letter that was written last: the last of each partition, and of these the one with the
-    /// highest source offset.
+    /// The piece whose letter was written last.
+    ///
+    /// Of the last letters of all partitions, the one with the highest source offset counts.
     private func latest(of some: some Sequence<ChainPiece>, by letter: (ChainPiece) -> ChainLetter = { $0.last })
         -> ChainPiece?
     {
@@ -180,7 +182,7 @@ struct ChainWalk {
         letter.partition == other.partition ? letter.offset < other.offset : letter.sourceOffset < other.sourceOffset
     }
 
-    // MARK: What the way leaves
+    // MARK: Checks after the walk
 
     /// Checks that a copy of every letter lies after the letter that it names.
     private mutating func checkOrder() {
@@ -210,7 +212,7 @@ struct ChainWalk {
                 continue
             }
             if letter.contents == standing.contents {
-                // Another worker wrote it, before it crashed or after it had lost the partition.
+                // Another worker wrote this copy, before it crashed or after it had lost the partition.
                 repeated += 1
             } else if letter.problem == nil, isEarlier(letter, than: standing) {
                 superseded += 1
@@ -235,8 +237,7 @@ struct ChainWalk {
         return .altered(position(letter), name, ChainAlteration(problem: letter.problem, original: original))
     }
 
-    /// The unfolded letters between the committed end and the first gap or altered letter, the last
-    /// first.
+    /// The unfolded letters from the committed end back to the first gap or altered letter.
     ///
     /// Nothing vouches for a letter after the committed end yet: anyone with write access to the
     /// topic can append one.

@@ -71,8 +71,9 @@ enum ExportCommand: DeadLetterCommand {
         return report(reading.report, manifest, in: folder, context)
     }
 
-    /// The letters that are redacted by the topic, for want of a database: an original may still
-    /// lie in the topic before its redaction.
+    /// IDs of the letters with a redaction in the topic, for an export without a database.
+    ///
+    /// The topic may still hold an original before its redaction.
     private static func redactedIDs(_ context: ToolContext) async throws -> Set<String> {
         var ids: Set<String> = []
         _ = try await context.readTopic { letter, _ in if letter.value == .redacted { ids.insert(letter.id) } }
@@ -124,7 +125,7 @@ final class ExportFile {
         } catch let error as CommandError { throw error } catch {
             throw CommandError(ExitCode.noInput, "cannot make the folder \(folder)")
         }
-        // For the exporting user alone: the originals may hold tokens.
+        // Only the exporting user may read the file, because originals may hold tokens.
         guard files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
             let handle = FileHandle(forWritingAtPath: path)
         else { throw CommandError(ExitCode.noInput, "cannot write \(path)") }
@@ -140,7 +141,7 @@ final class ExportFile {
         }
     }
 
-    /// Returns how many bytes were written, and their digest.
+    /// Closes the file, and returns the number of its bytes and their digest.
     func finish() throws(CommandError) -> (bytes: Int, sha256: SHA256Digest) {
         do {
             try handle.synchronize()

@@ -4,7 +4,7 @@ import JSON
 struct ExportFault: Error, Equatable { let text: String }
 
 extension JSONValue {
-    /// The object that is all of the text.
+    /// Parses the whole text as one JSON object.
     static func exported(_ text: [UInt8]) throws(ExportFault) -> JSONValue {
         let root: JSONValue
         do throws(JSONError) { root = try JSONDocument(parsing: text).root } catch {
@@ -15,9 +15,9 @@ extension JSONValue {
         return root
     }
 
-    /// A member in its Swift form.
+    /// Reads a required member.
     ///
-    /// - Parameter form: the form in words that follow "not".
+    /// - Parameter form: the expected form, in words that follow "not".
     func required<Value>(_ name: String, _ form: String, _ read: (JSONValue) -> Value?) throws(ExportFault) -> Value {
         guard let member = self[name] else { throw ExportFault(text: "has no \"\(name)\"") }
         guard let value = read(member) else { throw ExportFault(text: "has a \"\(name)\" that is not \(form)") }

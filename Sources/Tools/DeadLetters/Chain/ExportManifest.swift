@@ -4,13 +4,15 @@ import OpenSSL
 import Records
 import Settings
 
-/// The contents of an export, so that it can be checked with the two files alone.
+/// The description of an export, so that its two files can be checked without Kafka.
 struct ExportManifest: Equatable {
     /// A chain in the export.
     struct Chain: Equatable {
         let name: ChainName
         let letters: Int
-        /// The link before the first letter; nil if the chain begins with it.
+        /// The link before the first letter.
+        ///
+        /// `nil` if the chain begins with that letter.
         let previous: SHA256Digest?
         let last: SHA256Digest
     }
@@ -27,7 +29,7 @@ struct ExportManifest: Equatable {
     /// `nil` without a bound.
     let until: Timestamp?
     let hasOriginals: Bool
-    /// The records' file, beside the manifest.
+    /// Name of the file with the records, in the manifest's folder.
     let file: String
     let bytes: Int
     let sha256: SHA256Digest
@@ -96,7 +98,7 @@ extension ExportManifest {
     }
 }
 
-/// The counts of an export; copies of a letter count each.
+/// The counts of an export; each copy of a letter counts.
 struct ExportCounts: Equatable {
     var byReason: [String: Int] = [:]
     /// Number of letters by the version of the verifier that refused them.
@@ -124,7 +126,7 @@ extension ExportManifest.Chain {
 }
 
 extension JSONContent {
-    /// An object of one member, without any if there is no value.
+    /// An object with one member, or with none if there is no value.
     fileprivate static func present(_ name: String, _ text: String?) -> JSONContent {
         .object(text.map { [(name, .string($0))] } ?? [])
     }

@@ -5,10 +5,10 @@ import Records
 
 /// A record of the dead-letter topic as a line of an export, complete and uninterpreted.
 enum ExportedRecord {
-    /// The longest line: a record at the topic's limit, in base64, with its escapes.
+    /// Maximum length of a line: a record at the topic's limit, in base64 and with escapes.
     static let lineBytesMax = 16 << 20
 
-    /// - Parameter keepsOriginal: if false, the value and possible secrets are left out; the link
+    /// - Parameter keepsOriginal: whether to write the original's key, value and headers; the link
     ///   can be verified without them.
     static func line(_ record: ConsumerRecord, keepsOriginal: Bool) -> [UInt8] {
         var writer = JSONWriter(reserving: record.payloadBytes * 3 / 2 + 512)
@@ -75,7 +75,9 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// The bytes of a member, or nil for its null.
+    /// The bytes of a member.
+    ///
+    /// `nil` if the member is null.
     fileprivate func base64(_ name: String) throws(ExportFault) -> [UInt8]? {
         guard self[name]?.isNull != true else { return nil }
         return try required(name, "base64") { member in

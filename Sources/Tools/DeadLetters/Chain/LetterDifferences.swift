@@ -3,8 +3,9 @@ import Records
 
 /// The parts in which two copies of a dead letter differ.
 enum LetterDifferences {
-    /// The names of headers that differ, `key` and `value`; links are left out, since they differ
-    /// with any other part.
+    /// The names of headers that differ, and `key` or `value` if these differ.
+    ///
+    /// Links are left out, because they differ whenever any other part does.
     static func names(_ letter: ConsumerRecord, _ other: ConsumerRecord) -> [String] {
         let (left, right) = (headers(letter), headers(other))
         var names = Set(left.keys).union(right.keys).filter { left[$0] != right[$0] }.sorted()
@@ -21,7 +22,7 @@ enum LetterDifferences {
 }
 
 extension ChainReport {
-    /// The altered letters and those of the same IDs that the chains hold, as many as are shown.
+    /// The positions of altered letters in the first findings, and of the chains' letters of the same IDs.
     var lettersToCompare: Set<RecordPosition> {
         var positions: Set<RecordPosition> = []
         for case .altered(let position, _, let how) in findings.prefix(Self.comparedMax) {
@@ -30,10 +31,10 @@ extension ChainReport {
         return positions
     }
 
-    /// The records that the first findings name.
+    /// The positions that the first findings name.
     var positionsNamed: Set<RecordPosition> { Set(findings.prefix(Self.comparedMax).flatMap(\.positions)) }
 
-    /// Names the differences between the letters of these records.
+    /// Adds to the findings how altered letters differ from the chains' letters.
     mutating func compare(_ records: [RecordPosition: ConsumerRecord]) {
         findings = findings.map { finding in
             guard case .altered(let position, let chain, var how) = finding,

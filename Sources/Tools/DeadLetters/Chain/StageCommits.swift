@@ -12,8 +12,9 @@ struct StageCommits: Sendable {
 
     let names: ReplayNames
 
-    /// The heads of all chains; read them before the dead-letter topic, so that it holds all
-    /// letters that they name.
+    /// The heads of all chains.
+    ///
+    /// The dead-letter topic must be read after them, so that it holds all letters that they name.
     func heads() async throws(DeadLetterTopicError) -> [ChainName: ChainHead] {
         try await KafkaAdmin.ask(names.kafka, about: Self.subject) { admin in
             let metadata = try await admin.metadata(deadline: Self.deadline)

@@ -53,15 +53,14 @@ enum VerifyChainsCommand: DeadLetterCommand {
 
 /// Verifies the two files of an export against each other.
 enum ExportReading {
-    /// - Parameter progress: called with how many records were read, and of how many by the
-    ///   manifest.
+    /// - Parameter progress: called with the number of records read, and their total by the manifest.
     static func read(manifest path: String, anchor: ChainAnchor?, _ progress: TopicScan.Progress = { _, _ in }) throws
         -> ChainReport
     {
         guard let text = FileBytes.read(path) else { throw CommandError(ExitCode.noInput, "cannot read \(path)") }
         let manifest = try ExportManifest(json: text, path: path)
         try anchor?.require(topic: manifest.topic)
-        // The manifest is untrusted: it may only name a file beside itself.
+        // The manifest is untrusted: it may only name a file in its own folder.
         guard !manifest.file.contains("/"), manifest.file != ".." else {
             throw CommandError(ExitCode.data, "\(path) names a file in another folder")
         }
@@ -72,7 +71,7 @@ enum ExportReading {
         evidence.anchors = anchor?.links ?? [:]
         evidence.redactions = manifest.redactionsAreRecorded ? manifest.redactions : nil
         for chain in manifest.chains { evidence.beginnings[chain.name] = ChainBeginning(after: chain.previous) }
-        // Every letter that was anchored before the export, or before its end, should be in it.
+        // The export must hold every letter that was anchored before the end of its time range.
         let end = manifest.until ?? manifest.exportedAt
         let isAnchorOlder = anchor.map { $0.takenAt < end } ?? false
         var (report, found) = try read(file, of: manifest, evidence, isAnchorOlder: isAnchorOlder, progress)
@@ -147,7 +146,7 @@ enum ExportReading {
         return (records, hasher.finish())
     }
 
-    /// Names the differences between altered letters, and the lines of all that the findings name.
+    /// Adds to the report how altered letters differ, and the lines of all records that the findings name.
     private static func compare(_ report: inout ChainReport, with file: String) throws {
         let compared = report.lettersToCompare
         let named = report.positionsNamed

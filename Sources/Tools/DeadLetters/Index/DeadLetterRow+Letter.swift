@@ -8,7 +8,7 @@ package import Store
 extension DeadLetterRow {
     /// The indexed part of a dead letter.
     ///
-    /// - Parameter record: the letter's record; its value does not count.
+    /// - Parameter record: the letter's record; its value is not read.
     package init(_ letter: DeadLetter, _ record: ConsumerRecord) {
         self.init(
             id: letter.id, letterPartition: letter.position.partition, letterOffset: letter.position.offset,
@@ -52,7 +52,9 @@ extension DeadLetterRow {
         self.init(letter, record)
     }
 
-    /// Text from an untrusted header of the original; nil unless harmless.
+    /// Text from an untrusted header of the original.
+    ///
+    /// `nil` unless it is harmless.
     private static func harmless(_ text: String) -> String? { UnverifiedText.isHarmless(text.utf8) ? text : nil }
 
     private static let replayOfHeader = Array(
@@ -64,7 +66,7 @@ extension DeadLetterRow {
 }
 
 extension DeadLetterRow.Certificates {
-    /// - Parameter chain: the header `dlq.chain`; nil or other JSON gives no certificates.
+    /// - Parameter chain: the header `dlq.chain`; without it, or with other JSON, there are no certificates.
     init(chain: String?) {
         self.init()
         guard let chain, let document = try? JSONDocument(parsing: Array(chain.utf8)) else { return }

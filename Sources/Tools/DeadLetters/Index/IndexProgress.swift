@@ -9,7 +9,7 @@ extension [DeadLetterIndexTable.Progress] {
         return Dictionary(held, uniquingKeysWith: Swift.max)
     }
 
-    /// Throws if the index is that of another topic.
+    /// Throws if the index belongs to another topic.
     package func requireOwner(_ topic: DeadLetterTopic) throws(CommandError) {
         guard let other = first(where: { $0.topic != topic.name }) else { return }
         throw CommandError(
@@ -20,7 +20,7 @@ extension [DeadLetterIndexTable.Progress] {
 }
 
 extension [Int32: Watermarks] {
-    /// The number of offsets that the partitions hold from these on.
+    /// The number of offsets in the partitions from the given ones on.
     func count(from next: [Int32: Int64]) -> Int64 {
         reduce(0) { count, mark in
             count + Swift.max(0, mark.value.high - Swift.max(mark.value.low, next[mark.key] ?? 0))

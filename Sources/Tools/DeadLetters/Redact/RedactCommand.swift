@@ -46,7 +46,8 @@ enum RedactCommand: DeadLetterCommand {
                 ExitCode.negative,
                 "\(id) is not as its link says: see '\(DeadLetterTool.name) verify'; nothing was done")
         }
-        // Before the record: a removal without a name could not be explained.
+        // The action is recorded before the redaction is sent, because a removal without a name
+        // could not be explained.
         let action = NewDeadLetterAction(who: who, kind: .redacted, why: why, deadLetterID: id)
         try await DeadLetterActionTable.append([action], on: client)
         let redaction = DeadLetterRedaction.record(of: record, by: who.text, why: why, at: context.now)

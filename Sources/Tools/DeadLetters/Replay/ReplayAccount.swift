@@ -3,12 +3,13 @@ import Kafka
 import Records
 import Store
 
-/// The state of one replay's records: the unsent ones, those sent and undecided, and the decided
-/// ones; pure.
+/// The state of one replay's records: unsent, sent and undecided, or decided.
+///
+/// Holds rules only, without I/O.
 struct ReplayAccount {
     private struct Sent {
         let position: RecordPosition
-        /// Whether this run has sent it: settings may have been corrected since a former one.
+        /// Whether this run has sent the record; settings may have been corrected since an earlier run.
         let isOfThisRun: Bool
         var isRefused = false
     }
@@ -17,9 +18,9 @@ struct ReplayAccount {
     private(set) var unsent: ArraySlice<ReplayRecordRow>
     private var sent: [Int64: Sent] = [:]
     private(set) var undecided: Set<Int64> = []
-    /// The positions of sent bodies, by the observations' names of the bodies.
+    /// The positions at which bodies were sent, by the text of the bodies' own positions.
     private var byBody: [String: RecordPosition] = [:]
-    /// The last decisions; true for a refusal.
+    /// The latest decisions of this run; true for a refusal.
     private var recent: [Bool] = []
     private var decidedCount = 0
     private let failingShareMax: Double
@@ -40,14 +41,13 @@ struct ReplayAccount {
 
     /// Number of records that may be sent before more outcomes are known.
     ///
-    /// It begins small, so that settings that are still wrong cost little, and grows with each
-    /// decision.
+    /// The number begins small, so that wrong settings cost little, and grows with each decision.
     var sendable: Int {
         let room = min(max(Self.firstMax, 2 * decidedCount), Self.undecidedMax) - undecided.count
         return max(0, min(room, unsent.count))
     }
 
-    /// Whether more than the allowed share of the last ones was refused again.
+    /// Whether more than the allowed share of the latest decisions were refusals.
     var isFailing: Bool {
         let refused = recent.count { $0 }
         return Double(refused) > failingShareMax * Double(max(recent.count, Self.firstMax))
@@ -57,13 +57,13 @@ struct ReplayAccount {
 
     var sentTopics: Set<String> { Set(sent.values.map(\.position.topic)) }
 
-    /// The next records to send, up to a count.
+    /// Removes and returns the next records to send.
     mutating func next(_ count: Int) -> [ReplayRecordRow] {
         defer { unsent = unsent.dropFirst(count) }
         return Array(unsent.prefix(count))
     }
 
-    /// The position at which this body of a refused observation was sent.
+    /// The position at which this body was sent before.
     func position(ofBody body: RecordPosition) -> RecordPosition? { byBody[body.description] }
 
     mutating func sent(_ position: RecordPosition, of record: ReplayRecordRow) {
@@ -77,10 +77,10 @@ struct ReplayAccount {
         if let raw = record.raw, RecordPosition(raw)?.topic == position.topic { byBody[raw] = position }
     }
 
-    /// All sent records without a refusal: a later stage may still refuse an accepted one.
+    /// Sent records that are not refused; a later stage may still refuse an accepted record.
     var refusable: [Int64] { sent.filter { !$0.value.isRefused }.map(\.key) }
 
-    /// The undecided records, and the accepted ones among the last that were sent.
+    /// The undecided records, and the accepted ones among the latest records that were sent.
     var recentlySent: [Int64] { refusable.sorted().suffix(Self.undecidedMax) + undecided }
 
     /// Marks refused records; returns those that were not refused before.
@@ -94,10 +94,10 @@ struct ReplayAccount {
         }
     }
 
-    /// The accepted records: their stage has settled them without a dead letter.
+    /// Removes and returns the records that their stage has settled without a dead letter.
     ///
-    /// - Parameter committed: the offsets of the stage's group, read before the end of the
-    ///   dead-letter topic that the index has reached.
+    /// - Parameter committed: the committed offsets of the stages' groups, read before the end of
+    ///   the dead-letter topic that the index has reached.
     mutating func accepted(committed: [TopicPartition: Int64]) -> [ReplayRecordTable.Decided] {
         let passed = undecided.filter { ordinal in
             guard let position = sent[ordinal]?.position, let offset = committed[position.topicPartition] else {

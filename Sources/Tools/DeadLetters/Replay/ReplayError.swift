@@ -1,4 +1,4 @@
-/// The reason for which a replay does not begin or continue.
+/// The reason why a replay does not begin or continue.
 package struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
         case notFound

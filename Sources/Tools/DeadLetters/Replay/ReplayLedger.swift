@@ -2,13 +2,13 @@ import Postgres
 import Records
 import Store
 
-/// The records that one run of a replay writes, over the session that holds the replay's lock.
+/// Writes the records of one run of a replay, over the session that holds the replay's lock.
 ///
-/// The server may end the session of a process that stands still; that process can then write
-/// nothing more, even after another one has continued the replay.
+/// The server may end the session of a process that hangs. Such a process can write nothing more,
+/// even after another process has continued the replay.
 struct ReplayLedger {
     let replay: Int64
-    /// The auditor who begins or continues it.
+    /// The auditor who begins or continues the replay.
     let who: AuditorName
     private let connection: PostgresConnection
 

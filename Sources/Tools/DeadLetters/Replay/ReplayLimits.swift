@@ -6,8 +6,8 @@ import Synchronization
 package struct ReplayLimits: Sendable, Equatable {
     /// Maximum records per second.
     package var rate = 100
-    /// Maximum share of the last hundred that is refused again, above which the replay stops; 0
-    /// stops at the first one.
+    /// Maximum share of refusals among the last hundred decisions, above which the replay stops; 0
+    /// stops at the first refusal.
     package var failingShareMax = 0.1
     /// Maximum wait without a decision before the replay is interrupted: workers may be down, or a
     /// breaker may have tripped.
@@ -15,7 +15,7 @@ package struct ReplayLimits: Sendable, Equatable {
 
     package init() {}
 
-    /// `waitMax` as messages show it.
+    /// The text of `waitMax` for messages.
     var waitText: String { Quantity.span(milliseconds: Int64(waitMax / .milliseconds(1))) }
 
     package static let rates = 1...10_000
@@ -28,9 +28,9 @@ package final class ReplayStop: Sendable {
 
     package init() {}
 
-    /// The first request counts.
+    /// Requests the end; later requests are ignored.
     ///
-    /// - Parameter why: for the history.
+    /// - Parameter why: the reason, for the history.
     package func request(_ why: String) { requested.withLock { $0 = $0 ?? why } }
 
     var why: String? { requested.withLock(\.self) }

@@ -11,7 +11,7 @@ package struct ReplayNames: Sendable {
 
     var deadLetterTopic: String { topicPrefix + Topic.deadLetter }
 
-    /// The only topic that a replay writes to: nothing on it is believed before it is verified.
+    /// The only topic that a replay writes to, because everything in it is verified before it is used.
     var rawTopic: String { topicPrefix + Topic.raw }
 
     var letters: DeadLetterTopic { DeadLetterTopic(name: deadLetterTopic, configuration: kafka) }

@@ -7,11 +7,13 @@ package struct ReplaySelection: Equatable, Sendable {
     package var query: DeadLetterQuery
     /// The selection in words, as the history shows it.
     package var text: String
-    /// Whether resolved and suppressed letters count too; only if named by their IDs.
+    /// Whether resolved and suppressed letters are included if they are named by their IDs.
     package var includesResolved = false
-    /// Whether letters count that were replayed and accepted, or refused as new letters.
+    /// Whether letters are included that an earlier replay sent and that were accepted, or refused as new letters.
     package var again = false
-    /// The maximum number of letters, the oldest that can be sent; nil for all.
+    /// Maximum number of letters; the oldest that can be sent are taken.
+    ///
+    /// `nil` for all letters.
     package var first: Int?
 
     package init(_ query: DeadLetterQuery, text: String) {
@@ -22,7 +24,7 @@ package struct ReplaySelection: Equatable, Sendable {
 
 /// The result of a replay's dry run; nothing is recorded yet.
 package struct ReplayPlan: Sendable {
-    /// A letter that would be sent, and the verdict of today's program.
+    /// A selected letter, and the verdict of today's program.
     package struct Letter: Sendable {
         package let row: DeadLetterRow
         package let verdict: ReplayVerdict
@@ -30,14 +32,14 @@ package struct ReplayPlan: Sendable {
         var isSendable: Bool { if case .unsendable = verdict { false } else { true } }
     }
 
-    /// The reason for which a letter is left out.
+    /// The reason why a letter is left out.
     package enum Skipped: Hashable, Sendable {
         case resolved
         case suppressed
         case accepted(replay: Int64)
         /// Another replay holds the letter.
         case held(replay: Int64)
-        /// The letter was refused again, and the new letter stands for it.
+        /// The letter was refused again, and the new letter replaces it.
         case refused(as: String)
         case unknown
 
@@ -66,10 +68,12 @@ package struct ReplayPlan: Sendable {
     }
 
     package let selection: ReplaySelection
-    /// The letters that would be sent, the oldest first.
+    /// The selected letters, including those that cannot be sent, the oldest first.
     package let letters: [Letter]
     package let skipped: [(id: String, why: Skipped)]
-    /// A note on the verdicts for the operator; nil without one.
+    /// A note on the verdicts for the operator.
+    ///
+    /// `nil` if there is none.
     package let note: String?
 
     package var count: Int { letters.count }
@@ -97,7 +101,7 @@ package struct ReplayPlan: Sendable {
         return !sendable.isEmpty && sendable.allSatisfy { if case .refused = $0.verdict { true } else { false } }
     }
 
-    /// Whether nothing is known against it.
+    /// Whether no letter is known to be refused or unsendable.
     package var isClean: Bool {
         letters.allSatisfy { letter in
             switch letter.verdict {
@@ -111,6 +115,6 @@ package struct ReplayPlan: Sendable {
         letters.reduce(into: [:]) { $0[$1[keyPath: name], default: 0] += 1 }
     }
 
-    /// The most letters of one replay; for more, narrow the filter or replay in parts.
+    /// Maximum letters of one replay.
     package static let lettersMax = 100_000
 }

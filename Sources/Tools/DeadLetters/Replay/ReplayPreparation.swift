@@ -4,9 +4,9 @@ import Postgres
 import Records
 import Store
 
-/// Selects the letters of a replay, and asks the verifier about each: the dry run.
+/// Makes the dry run: selects the letters of a replay, and asks the verifier about each.
 package struct ReplayPreparation {
-    /// A count that grows while a dry run is made.
+    /// A step of the dry run, of which the progress is counted.
     package enum Step: Sendable {
         /// Offsets of the dead-letter topic.
         case reading
@@ -32,7 +32,9 @@ package struct ReplayPreparation {
             note: notes.isEmpty ? nil : notes.joined(separator: "; "))
     }
 
-    /// A note on letters that are not indexed yet and therefore left out; nil without any.
+    /// A note on letters that are left out because they are not indexed yet.
+    ///
+    /// `nil` if all are indexed.
     private func behind() async throws -> String? {
         let now = Timestamp(milliseconds: WallClock.milliseconds)
         let standing = try await IndexStanding.read(names.letters, on: database, now: now)

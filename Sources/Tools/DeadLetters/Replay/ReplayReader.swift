@@ -2,7 +2,9 @@ import Kafka
 import Records
 import Store
 
-/// Reads dead letters and their sources, and checks what would be sent; for one task at a time.
+/// Reads dead letters and their sources, and checks what would be sent.
+///
+/// Only one task at a time may use a reader.
 final class ReplayReader {
     private let names: ReplayNames
     private let letters: TopicScan
@@ -11,10 +13,10 @@ final class ReplayReader {
     private let ids: Set<String>
     /// The positions of the letters that the index holds, by their IDs.
     private let positions: [String: RecordPosition]
-    /// The letters that a chain holds; read once a letter needs it.
+    /// The letters that a verified chain holds, read when the first letter needs them.
     private var vouched: VouchedLetters?
     private let isPreview: Bool
-    /// The reason for which a preview has not compared the sources.
+    /// The reason why a preview has not compared the sources.
     ///
     /// `nil` if they were compared.
     private(set) var sourcesNote: String?
@@ -36,17 +38,17 @@ final class ReplayReader {
     /// Lends a reader to `body`, and closes its clients afterwards.
     ///
     /// - Parameters:
-    ///   - ids: all letters that it is asked for.
-    ///   - rows: those of them that the index holds.
-    ///   - isPreview: whether the sources may stay unread for want of the right: an auditor who sends
-    ///     nothing does not need it.
+    ///   - ids: the IDs of all letters that `body` asks for.
+    ///   - rows: the index's rows of these letters.
+    ///   - isPreview: whether the sources may stay unread if the right to read them is missing,
+    ///     which an auditor who sends nothing does not need.
     static func with<Value>(
         _ names: ReplayNames, _ ids: Set<String>, rows: [DeadLetterRow], isPreview: Bool = false,
         _ body: (ReplayReader) async throws -> Value
     ) async throws -> Value {
         try await KafkaAdmin.with(names.kafka) { admin in
             try await TopicScan.with(names.kafka) { letters in
-                // A client for itself: a topic without the right to read it fails every poll.
+                // Sources have a client of their own: a topic without the right to read it fails every poll.
                 try await TopicScan.with(names.kafka) { sources in
                     try await body(
                         ReplayReader(
@@ -62,7 +64,7 @@ final class ReplayReader {
     /// `nil` if the topic does not exist.
     func partitionCount(_ topic: String) async throws -> Int? {
         if partitionCounts[topic] == nil {
-            // For all topics: a request for one creates it on brokers with automatic creation.
+            // All topics are requested, because a request for one topic creates it on brokers with automatic creation.
             let metadata = try await admin.metadata(deadline: Self.deadline)
             for topic in metadata.topics where topic.error == nil { partitionCounts[topic.name] = topic.partitionCount }
         }
@@ -71,12 +73,11 @@ final class ReplayReader {
 
     /// The originals of these letters, in their order.
     ///
-    /// A body that still lies on `raw` is sent as it lies there: it is verified again, and a forged
-    /// letter adds nothing to it. For any other body the letter itself is the only source, and a chain
-    /// has to hold it.
+    /// A body that is still in the topic `raw` is sent from there: it is verified again, so a forged letter adds
+    /// nothing. For any other body the letter is the only source, so a verified chain has to hold the letter.
     ///
     /// - Parameters:
-    ///   - redactions: the redacted letters, as recorded by now.
+    ///   - redactions: the IDs of letters with a recorded redaction.
     ///   - progress: called while the chains are read.
     func originals(of ids: [String], redactions: Set<String>, progress: TopicScan.Progress = { _, _ in }) async throws
         -> [Result<ReplayedOriginal, Unsendable>]
@@ -138,7 +139,7 @@ final class ReplayReader {
         }
     }
 
-    /// The records at these positions, in partitions that may be gone.
+    /// The records at these positions; partitions and records that are gone are left out.
     private func held(_ positions: [RecordPosition], by scan: TopicScan) async throws -> [RecordPosition:
         ConsumerRecord]
     {

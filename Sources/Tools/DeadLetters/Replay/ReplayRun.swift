@@ -8,10 +8,11 @@ import Topology
 
 /// A run of a replay, from its beginning or from the point where a former run was interrupted.
 ///
-/// The replay and its letters are recorded before the run, sent positions after the broker's
-/// acknowledgement: after a crash at any step the next run sends unrecorded records a second time,
-/// which deduplication makes harmless, and skips none. Outcomes are read from the index of the
-/// dead-letter topic, once it has read as far as the topic went when a stage had committed.
+/// The replay and its letters are recorded before the run, and positions of sent records after the
+/// broker has acknowledged them. After a crash at any step the next run skips no record. It may
+/// send a record again, which deduplication makes harmless. Refusals are read from the index. A
+/// record is accepted when its stage has committed it and the index, which has read every dead
+/// letter written before that commit, holds none for the record.
 final class ReplayRun {
     private let names: ReplayNames
     private let ledger: ReplayLedger
@@ -23,8 +24,9 @@ final class ReplayRun {
     private let reader: ReplayReader
     private var account: ReplayAccount
     private var counts: ReplayCounts
-    /// The commits of the stages, and the ends of the dead-letter topic read after them, which the
-    /// index has not reached yet.
+    /// The commits of the stages, and the ends of the dead-letter topic that were read after them.
+    ///
+    /// `nil` if the index has reached these ends.
     private var awaited: (committed: [TopicPartition: Int64], marks: [Int32: Watermarks])?
     /// The progress of the index at the last search for refusals.
     private var searched: [DeadLetterIndexTable.Reading] = []
@@ -47,11 +49,11 @@ final class ReplayRun {
         self.producer = producer
     }
 
-    /// Sends what is left and waits until every outcome is known.
+    /// Sends the remaining records, and waits until every outcome is known.
     func run() async throws -> ReplayProgress {
         var due = ContinuousClock.now
         var failure: String?
-        // After too many failures nothing more is sent, but sent records are still followed.
+        // After too many refusals nothing more is sent, but sent records are still followed.
         while failure == nil ? !account.isSettled : !account.undecided.isEmpty {
             if let why = stop.why { return try await end(.interrupted, why) }
             let now = ContinuousClock.now
@@ -86,10 +88,10 @@ final class ReplayRun {
         return last
     }
 
-    /// A tenth of a second's records, so that the rate holds within a second too.
+    /// Maximum records of a batch: those of a tenth of a second, so that the rate also holds within a second.
     private var batchMax: Int { min(max(1, limits.rate / 10), Self.chunkMax) }
 
-    /// Waits until the next record or the next look for outcomes is due.
+    /// Waits until the next record or the next search for outcomes is due.
     private func pause(until due: ContinuousClock.Instant) async {
         let wait = due - ContinuousClock.now
         let isSending = account.sendable > 0 && wait > .zero
@@ -114,14 +116,14 @@ final class ReplayRun {
 }
 
 extension ReplayRun {
-    /// Sends a few records and records their positions, and which cannot be sent.
+    /// Sends a batch, and records the positions of its records and the reasons for those that cannot be sent.
     private func send(_ rows: [ReplayRecordRow]) async throws {
         let ids = rows.map(\.letterID)
-        // For each batch: a letter may have been redacted since the run began.
+        // Redactions are read for each batch, because a letter may have been redacted since the run began.
         let redactions = try await ledger.redacted(among: ids)
         let originals = try await reader.originals(of: ids, redactions: redactions)
         var unsent: [ReplayRecordTable.Decided] = []
-        // One body may have several letters: it is sent once for all of them.
+        // Several letters may have the same body, which is sent once for all of them.
         var sending: [(rows: [ReplayRecordRow], record: ProducerRecord)] = []
         var places: [RecordPosition: Int] = [:]
         var sent: [(row: ReplayRecordRow, position: RecordPosition)] = []
@@ -146,7 +148,7 @@ extension ReplayRun {
         for (index, element) in sending.enumerated() {
             if let error = delivery.failures[index] {
                 guard error.isRecordFault else {
-                    // The first cause of a fatal error says what to do.
+                    // After a fatal error only its first cause says what to do.
                     failure = producer.fatalError ?? error
                     continue
                 }
@@ -172,10 +174,10 @@ extension ReplayRun {
 extension ReplayRun {
     /// Searches the index for the outcomes of sent records, and records them.
     ///
-    /// - Parameter isLast: searches for all of them, instead of the recent ones.
+    /// - Parameter isLast: whether to search for all of them, instead of the recent ones.
     /// - Returns: whether the index has reached the topic's awaited ends.
     @discardableResult private func look(isLast: Bool = false) async throws -> Bool {
-        // Over the replay's session: if the server has ended it, the run must stop.
+        // The replay's session is used because the run must stop if the server has ended that session.
         let readings = try await ledger.readings(of: names.deadLetterTopic)
         let (committed, marks) = if let awaited { awaited } else { try await ends(after: readings) }
         let standing = IndexStanding(readings, marks: marks, now: Timestamp(milliseconds: WallClock.milliseconds))
@@ -198,8 +200,9 @@ extension ReplayRun {
         return isReached
     }
 
-    /// The commits of the stages, and then the ends of the dead-letter topic: a stage writes its
-    /// dead letter before it commits.
+    /// Reads the commits of the stages, and then the ends of the dead-letter topic.
+    ///
+    /// A stage writes its dead letter before it commits, so these ends include the dead letter.
     private func ends(after readings: [DeadLetterIndexTable.Reading]) async throws -> (
         committed: [TopicPartition: Int64], marks: [Int32: Watermarks]
     ) {
@@ -222,8 +225,9 @@ extension ReplayRun {
         return (committed, Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value) }))
     }
 
-    /// The offsets that the groups of these partitions' stages have committed, at most the
-    /// partition's end: a commit beyond it is one of a topic that was deleted since.
+    /// The offsets that the stages' groups have committed in these partitions.
+    ///
+    /// A commit beyond its partition's end is left out: it is from a topic that was deleted since.
     private func committed(_ partitions: Set<TopicPartition>) async throws -> [TopicPartition: Int64] {
         var committed: [TopicPartition: Int64] = [:]
         for (topic, partitions) in Dictionary(grouping: partitions, by: \.topic) {
@@ -239,10 +243,9 @@ extension ReplayRun {
         return committed
     }
 
-    /// Waits until the later stages have settled the replay's observations, one after the other, so
-    /// that their refusals are known too.
+    /// Waits until each later stage in turn has settled the replay's observations, so that its refusals are known.
     ///
-    /// - Returns: why it stopped waiting; nil if all is settled.
+    /// - Returns: the reason for an early end of the wait; `nil` if everything is settled.
     private func followLaterStages() async throws -> String? {
         let first = Topology.stages.firstIndex { stage in
             account.sentTopics.contains(names.topicPrefix + stage.inputTopic)
@@ -267,7 +270,7 @@ extension ReplayRun {
                 try? await Task.sleep(for: Self.lookInterval)
             }
         }
-        // Ends that are older than the last commit may lack its dead letter.
+        // Ends that were read before the last commit may not include its dead letter.
         awaited = nil
         let end = ContinuousClock.now + limits.waitMax
         while try await !look(isLast: true) {
@@ -283,7 +286,7 @@ extension ReplayRun {
 
     private static let deadline = Duration.seconds(30)
     private static let lookInterval = Duration.milliseconds(200)
-    /// Maximum delay that later records make up for.
+    /// Maximum delay that is made up for by sending faster afterwards.
     private static let burst = Duration.milliseconds(500)
     /// Maximum records sent at once, because each may hold megabytes.
     private static let chunkMax = 100

@@ -7,11 +7,11 @@ package enum ReplayVerdict: Equatable, Sendable {
     /// A genuine body without a purchase.
     case ignored
     case refused(reason: String, detail: String)
-    /// The named worker decides it, with its database.
+    /// The worker of this name decides, with its database.
     case worker(String)
-    /// The verifier could not be asked; with the reason.
+    /// The verifier could not be asked, for this reason.
     case unasked(String)
-    /// The letter will not be sent; with the reason.
+    /// The letter will not be sent, for this reason.
     case unsendable(Unsendable)
 
     /// The name in snake case, the same in text, JSON and counts.
@@ -38,7 +38,7 @@ package enum ReplayVerdict: Equatable, Sendable {
     }
 }
 
-/// The verifier with today's settings, or why it is missing.
+/// The verifier with today's settings, or the reason why there is none.
 package enum ReplayVerifier: Sendable {
     case settings(VerifierConfiguration, checksRevocation: Bool)
     case unavailable(String)
@@ -53,7 +53,9 @@ package enum ReplayVerifier: Sendable {
         }
     }
 
-    /// Asks about bodies; not for two threads at once, as the verifier keeps chains.
+    /// Returns a function that gives the verdict on a body.
+    ///
+    /// Only one thread may call it, because the verifier caches chains.
     func asked() -> (ReplayedOriginal) -> ReplayVerdict {
         switch self {
         case .unavailable(let why): return { $0.stage.readsObservations ? .worker($0.stage.program) : .unasked(why) }

@@ -5,8 +5,8 @@ import Topology
 extension ReplayVerifier {
     /// The verifier with the settings that verify-worker reads from the same source.
     ///
-    /// - Parameter read: reads these settings, as the tool reads its own.
-    /// - Throws: `SettingsError` if they are wrong; without any apps there is no verifier.
+    /// - Parameter read: reads the settings of a schema, from the sources of the tool's own settings.
+    /// - Throws: `SettingsError` if a setting is invalid; without any apps there is no verifier.
     package init(reading read: (SettingsSchema) throws(SettingsError) -> SettingsValues) throws(SettingsError) {
         let schema = SettingsSchema(VerifySettings.declarations, takesKafkaProperties: false, ignoresUnknown: true)
         do throws(SettingsError) {

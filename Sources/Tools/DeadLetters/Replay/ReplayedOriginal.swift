@@ -3,30 +3,31 @@ import Kafka
 import OpenSSL
 import Records
 
-/// The record that a replay sends for one dead letter: the body that it came from, as it came.
+/// The record that a replay sends for one dead letter: the body that the letter came from, unchanged.
 ///
-/// Only bodies are sent, as every stage but the first believes what it reads: for a letter of a
-/// later stage the body goes the whole way again, and is verified again.
+/// Only bodies are sent, because only the first stage verifies what it reads. The body of a letter
+/// of a later stage passes all stages again.
 struct ReplayedOriginal: Sendable {
     let letter: DeadLetter
     /// The stage that refused the record.
     let stage: StageDescription
     /// The position of the body.
     let body: RecordPosition
-    /// Whether the body still lies there.
+    /// Whether the topic still holds the body at this position.
     let isHeld: Bool
     let key: [UInt8]?
     let value: [UInt8]?
     let headers: [KafkaHeader]
 
-    /// Takes a refused body from its dead letter, or from its source if the letter holds a part of
-    /// it, and compares both; takes the body of a refused observation from its topic.
+    /// Takes the body from its topic, or from its dead letter if the topic no longer holds it.
+    ///
+    /// A refused body has to match the digests in its letter, and the letter's copy of it.
     ///
     /// - Parameters:
     ///   - letter: a letter that fits its own link.
     ///   - stage: the stage that reads the source topic.
-    ///   - found: the record at the body's position; nil if the topic no longer holds it.
-    /// - Throws: `Unsendable` for what must not be sent, in words for the operator.
+    ///   - found: the record at the body's position; `nil` if the topic no longer holds it.
+    /// - Throws: `Unsendable`, in words for the operator, if the record must not be sent.
     init(_ letter: DeadLetter, _ record: ConsumerRecord, stage: StageDescription, found: ConsumerRecord?)
         throws(Unsendable)
     {
@@ -82,11 +83,13 @@ struct ReplayedOriginal: Sendable {
         return found
     }
 
-    /// The source of a refused body, if it still exists and equals the letter's part of it.
+    /// The source of a refused body; throws if it differs from the letter.
+    ///
+    /// `nil` if it is gone and the letter holds the whole body.
     private static func checked(_ source: ConsumerRecord?, _ letter: DeadLetter, original: DeadLetterOriginal)
         throws(Unsendable) -> ConsumerRecord?
     {
-        // Another time is another record: the topic was recreated and counts from its start again.
+        // A record with another time is another one: the topic was recreated, and its offsets began again.
         guard let source, isSameTime(source, letter.sourceTimestamp) else {
             guard letter.value == .omitted || letter.omitted != nil else { return nil }
             throw Unsendable(.gone, "\(letter.source) is no longer there, and the dead letter holds only a part of it")
@@ -107,10 +110,10 @@ struct ReplayedOriginal: Sendable {
         return record.timestampMilliseconds == time.milliseconds
     }
 
-    /// The record to send: the body's headers, and the dead letter that it comes from.
+    /// The record to send: the body, with headers that name its dead letter.
     ///
-    /// The two headers of a former replay are replaced. It goes to its former partition if the
-    /// topic still has it, so that it keeps its order among the records of its key.
+    /// The two headers replace those of an earlier replay. The record goes to the body's partition
+    /// if the topic still has it, and so keeps its order among the records of its key.
     func record(partitionCount: Int) -> ProducerRecord {
         let own = [DeadLetterHeader.replayOf, DeadLetterHeader.attempt].map { Array($0.utf8) }
         let kept = headers.filter { !own.contains($0.nameBytes) }
@@ -124,11 +127,11 @@ struct ReplayedOriginal: Sendable {
     }
 }
 
-/// The reason for which a dead letter is not sent, in words for the operator.
+/// The reason why a dead letter is not sent, in words for the operator.
 package struct Unsendable: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Cause: Sendable {
         case onNoChain
-        /// The letter differs from its source record, or from the digests of it.
+        /// The letter differs from its source record, or from that record's digests.
         case differs
         /// The letter, or the body that it needs, is gone.
         case gone

@@ -6,17 +6,17 @@ package import Store
 
 /// Sends dead letters again: prepares, records, sends, follows and lists replays.
 ///
-/// The command line and the web console use it. It keeps nothing between two calls.
+/// The command line and the web console use it. It keeps no state between calls.
 package struct Replays: Sendable {
     let names: ReplayNames
     let verifier: ReplayVerifier
     let database: PostgresClient
 
-    /// The dry run: what would be sent, and the verdict of today's verifier on each.
+    /// Makes the dry run: what would be sent, and the verdict of today's verifier on each letter.
     ///
     /// Writes and sends nothing.
     ///
-    /// - Parameter progress: called with how much of a step is done.
+    /// - Parameter progress: called with a step, the number done and the total.
     package func prepare(
         _ selection: ReplaySelection,
         progress: (ReplayPreparation.Step, _ done: Int64, _ total: Int64) -> Void = { _, _, _ in }
@@ -27,10 +27,11 @@ package struct Replays: Sendable {
 
     /// Records the replay with all its letters; nothing is sent before `run`.
     ///
-    /// Letters that another replay has taken since the plan was made are left to that one.
+    /// Letters that another replay has taken since the plan was made are left out.
     ///
-    /// - Returns: the replay's number, and how many letters another replay has taken.
-    /// - Throws: `ReplayError` if the auditor, the reason or a limit is invalid, or all are taken.
+    /// - Returns: the replay's number, and the number of letters that were left out.
+    /// - Throws: `ReplayError` if the auditor, the reason or a limit is invalid, or if another
+    ///   replay has taken all letters.
     package func begin(_ plan: ReplayPlan, who: AuditorName, why: String, limits: ReplayLimits = ReplayLimits())
         async throws -> (number: Int64, taken: Int)
     {
@@ -49,7 +50,8 @@ package struct Replays: Sendable {
         return try await database.transaction(deadline: Self.beginDeadline) { connection in
             let number = try await connection.run(ReplayTable.add, new)[0]
             var held = 0
-            // In the order of the letters, as `hold` has it, over all statements.
+            // All statements together keep the order of the letters, as each `hold` does, so that
+            // two replays never deadlock.
             let ordered = records.sorted { $0.letterID < $1.letterID }
             for start in stride(from: 0, to: ordered.count, by: Self.holdMax) {
                 let part = ordered[start..<min(ordered.count, start + Self.holdMax)]
@@ -65,14 +67,13 @@ package struct Replays: Sendable {
         }
     }
 
-    /// Sends what is left of a replay and follows the outcomes: the first time, or after it was
-    /// interrupted or stopped.
+    /// Sends the remaining records of a new, interrupted or stopped replay, and follows their outcomes.
     ///
     /// - Parameters:
-    ///   - who: the auditor who begins or continues it.
+    ///   - who: the auditor who begins or continues the replay.
     ///   - stop: ends the run in order.
     ///   - progress: called whenever something is recorded.
-    ///   - limits: changes the recorded ones.
+    ///   - limits: changes the recorded limits.
     /// - Throws: `ReplayError`, or a server's error; the replay is then interrupted and can be
     ///   continued.
     package func run(
@@ -95,7 +96,7 @@ package struct Replays: Sendable {
             try await ledger.setState(
                 .running, note: isContinued ? "continued" : "", action: isContinued ? .replayStarted : nil)
             do { return try await run(ledger, row, limits: limits, stop: stop, progress) } catch {
-                // If the database is gone too, so is the lock, which says the same.
+                // If the database is gone, so is the replay's lock, and the replay counts as interrupted.
                 try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)
                 throw error
             }
@@ -150,7 +151,7 @@ extension Replays {
         try await database.run(ReplayTable.get, number).first
     }
 
-    /// Records of a replay in their order, those behind an ordinal; -1 for the first ones.
+    /// Records of a replay after an ordinal, in their order; after -1, the first ones.
     package func records(of number: Int64, after ordinal: Int64 = -1, limit: Int) async throws -> [ReplayRecordRow] {
         let page: ReplayRecordTable.Page = (replay: number, after: ordinal, limit: limit)
         return Array(try await database.run(ReplayRecordTable.read, page))

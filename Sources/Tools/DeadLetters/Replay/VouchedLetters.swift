@@ -1,25 +1,24 @@
 import Kafka
 import Records
 
-/// The dead letters that a verified chain holds: link by link before the end that the workers have
-/// committed.
+/// The dead letters that a verified chain links to the end that the workers have committed.
 ///
 /// Anyone with write access to the dead-letter topic can write a letter there, but not a group's
 /// commits.
 struct VouchedLetters: Sendable {
     let byID: [String: ChainLetter]
 
-    /// Reads the headers from the first of these letters on, or those of the whole topic if that does
-    /// not vouch for all of them.
+    /// Reads the headers from the first of these letters on, and those of the whole topic if that
+    /// does not vouch for all letters.
     ///
-    /// Only the commits vouch for a chain, and its links lead there one by one: the cost grows with the
-    /// letters behind the first one in its partition. A chain lies in one partition, unless the topic
-    /// has been given partitions since.
+    /// Only a commit vouches for a chain, and it takes every link up to the commit: the cost grows
+    /// with the number of letters after the first one in its partition. A chain lies in one
+    /// partition, unless the topic was given partitions since.
     ///
     /// - Parameters:
     ///   - ids: the letters that are asked for.
-    ///   - positions: the positions of those that the index holds.
-    ///   - progress: called with how many offsets were read, and of how many.
+    ///   - positions: the positions of those letters that the index holds.
+    ///   - progress: called with the number of offsets read, and their total.
     static func read(
         _ names: ReplayNames, keeping ids: Set<String>, near positions: [RecordPosition], progress: TopicScan.Progress
     ) async throws -> VouchedLetters {
@@ -33,10 +32,10 @@ struct VouchedLetters: Sendable {
         _ names: ReplayNames, keeping ids: Set<String>, from starts: [Int32: Int64]?, _ progress: TopicScan.Progress
     ) async throws -> VouchedLetters {
         var evidence = ChainEvidence()
-        // Before the topic, so that it holds all letters that they name.
+        // The heads are read before the topic, which then holds all letters that they name.
         evidence.heads = try await StageCommits(names: names).heads()
         evidence.starts = try await names.letters.watermarks().mapValues(\.low)
-        // Letters before the starts are not missing, and are not looked for in another reading.
+        // Letters before the starts do not count as missing, and no further reading searches for them.
         evidence.isRange = starts != nil
         var verifier = ChainVerifier(topic: names.deadLetterTopic)
         verifier.expect(evidence, keeping: ids)

@@ -22,7 +22,7 @@ enum CountCommand: DeadLetterCommand {
 
     private typealias Count = DeadLetterCounts.Count
 
-    /// Maximum values of a table for people.
+    /// Maximum rows of a table.
     fileprivate static let valuesMax = 10_000
 
     static func run(_ context: ToolContext) async throws -> Int32 {
@@ -39,7 +39,7 @@ enum CountCommand: DeadLetterCommand {
         return ExitCode.found(total)
     }
 
-    /// Writes the numbers of open letters; they need the index.
+    /// Writes the numbers of open letters as metrics, from the index.
     private static func write(_ query: DeadLetterQuery, to file: MetricsFile, _ context: ToolContext) async throws
         -> Int32
     {
@@ -87,25 +87,28 @@ enum CountCommand: DeadLetterCommand {
 }
 
 extension DeadLetterGrouping {
-    /// The number of the span of time that an instant lies in, counted from 1970.
+    /// The number of the span (an hour or a day) that holds an instant, counted from 1970.
+    ///
+    /// - Parameter span: the length of the span in milliseconds.
     private static func number(of instant: Timestamp, _ span: Int64) -> Int64 {
         let milliseconds = instant.milliseconds
         return milliseconds / span - (milliseconds % span < 0 ? 1 : 0)
     }
 
     /// - Parameters:
-    ///   - number: of the span of time, counted from 1970.
-    ///   - span: its milliseconds.
+    ///   - number: the number of the span, counted from 1970.
+    ///   - span: the length of the span in milliseconds.
     private func text(_ number: Int64, _ span: Int64) -> String {
         let start = Timestamp(milliseconds: number * span)
         return self == .day ? start.day : start.description
     }
 
-    /// Counts by spans of time with zero for each span without letters: from the first counted one,
-    /// or `--since`, to the last one, or `--until`, or the present if only `--since` is given.
+    /// Adds a count of zero for each span (an hour or a day) without letters.
     ///
-    /// Times that no clock showed would make a table that nobody reads: beyond `valuesMax` rows the
-    /// gaps stay.
+    /// The first row is that of `--since`, or else the first counted span. The last row is that of
+    /// `--until`, or of the present if only `--since` is given, or else the last counted span.
+    ///
+    /// Gaps stay if the table would exceed `valuesMax` rows, as an impossible time of failure would cause.
     fileprivate func withoutGaps(_ counts: [DeadLetterCounts.Count], _ query: DeadLetterQuery, _ now: Timestamp)
         -> [DeadLetterCounts.Count]
     {

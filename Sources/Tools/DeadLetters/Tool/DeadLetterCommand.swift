@@ -15,9 +15,9 @@ package protocol DeadLetterCommand: SendableMetatype {
     static var operandCount: ClosedRange<Int> { get }
     /// Options of the command alone.
     static var options: [CommandOption] { get }
-    /// Options that it shares with others.
+    /// Options that the command shares with others.
     static var commonOptions: [CommandOption] { get }
-    /// The role of `pipeline grants` that has all rights of the command.
+    /// The role of `pipeline grants` with all rights that the command needs.
     static var role: DatabaseRole { get }
     /// Settings that this command alone reads.
     static var settings: [SettingDeclaration] { get }
@@ -47,7 +47,9 @@ package struct ToolContext: Sendable {
     package let environment: [String: String]
     package let values: SettingsValues
     package let topic: DeadLetterTopic
-    /// The database of the index; nil if none is configured.
+    /// The database of the index.
+    ///
+    /// `nil` if none is configured.
     package let client: PostgresClient?
     package let now: Timestamp
     package let console: Console
@@ -69,7 +71,7 @@ package struct ToolContext: Sendable {
 
     /// The user of the tool, for the history: `--as`, else the environment's user.
     ///
-    /// - Throws: if no name is known, or it is too long or has control characters.
+    /// - Throws: if no name is known, or the name is too long or has control characters.
     func auditor() throws(UsageError) -> AuditorName {
         let names = ["SUDO_USER", "LOGNAME", "USER"].map { environment[$0] }
         let given = ([arguments.value("as")] + names).compactMap(\.self)
@@ -95,7 +97,9 @@ package struct ToolContext: Sendable {
         return why
     }
 
-    /// Records who is handed originals and why, before anybody is.
+    /// Records who receives originals and why, before they are handed out.
+    ///
+    /// Without a database, only prints a note.
     func record(_ kind: DeadLetterAction.Kind, of letter: String? = nil, detail: String?) async throws {
         let why = try reason()
         guard client != nil else {
@@ -120,8 +124,10 @@ package struct ToolContext: Sendable {
         return client
     }
 
-    /// The index; nil if the topic is to be read: none is configured, it has never run for this
-    /// topic, or the options ask for the topic.
+    /// The database of the index.
+    ///
+    /// `nil` if the topic itself is to be read: no database is configured, the index has never run
+    /// for this topic, or `--from-topic` is given.
     func index() async throws -> PostgresClient? {
         guard client != nil, !arguments.isSet(Self.fromTopic.long) else { return nil }
         let database = try await database()
@@ -133,13 +139,15 @@ package struct ToolContext: Sendable {
         return database
     }
 
-    /// The letters with a recorded redaction; nil if no database is configured.
+    /// IDs of the letters with a recorded redaction.
+    ///
+    /// `nil` if no database is configured.
     func redactions() async throws -> Set<String>? {
         guard client != nil else { return nil }
         return try await DeadLetterActionTable.redacted(on: try await database())
     }
 
-    /// Visits every letter of the topic, and shows how much of it is read.
+    /// Visits every letter of the topic, and shows the progress.
     func readTopic(since: Timestamp? = nil, _ visit: (DeadLetter, ConsumerRecord) -> Void) async throws
         -> DeadLetterTopic.Summary
     {
@@ -148,7 +156,7 @@ package struct ToolContext: Sendable {
         }
     }
 
-    /// Lends a line that shows how many records are read, and takes it away afterwards.
+    /// Shows the number of records read in a line while `body` runs, and removes the line afterwards.
     func showingProgress<T>(_ step: String, _ body: (TopicScan.Progress) async throws -> T) async rethrows -> T {
         var line = ProgressLine(console: console)
         defer { line.clear() }

@@ -8,7 +8,7 @@ import Settings
 package import Store
 
 extension DeadLetterRow {
-    /// A letter as the index knows it.
+    /// The columns of a letter in the index.
     ///
     /// - Parameter topic: the dead-letter topic's name.
     package static func columns(topic: String) -> [ReportColumn<DeadLetterRow>] {

@@ -70,7 +70,7 @@ extension DecisionCommand {
 /// The IDs of letters as an auditor types them.
 package enum LetterIDs {
     /// - Parameter texts: whole IDs, or unambiguous beginnings of at least six digits.
-    /// - Throws: if one names no letter, or several.
+    /// - Throws: if a text names no letter, or several.
     package static func resolve(_ texts: [String], on client: PostgresClient) async throws -> Set<String> {
         var ids: Set<String> = []
         let known = Set(try await DeadLetterTable.get(Set(texts), on: client).map(\.id))

@@ -6,7 +6,7 @@ import Records
 ///
 /// An allow list: the original is untrusted, and a list of secrets is never complete. A value is
 /// shown if its name is listed here and its form is that of an identifier, a number or a date. For
-/// everything else the size is shown; an unlisted name is data itself.
+/// everything else only the size is shown. A name that is not listed is hidden too.
 package enum Disclosure {
     /// Members of bodies, of payloads signed by Apple and of observations whose values are shown.
     package static let shownMembers: Set<String> = [
@@ -49,7 +49,7 @@ package enum Disclosure {
         "subscriptionGroupID", "revocation", "reason", "percentage", "uuid",
     ]
 
-    /// Members whose name is shown, and never the value.
+    /// Members whose names are shown, but never their values.
     package static let namedMembers: Set<String> = [
         "signedPayload", "signedTransaction", "signedTransactions", "signedTransactionInfo", "signedRenewalInfo",
         "signedAppTransactionInfo", "receipt-data", "password", "exclude-old-transactions", "x5c", "appAccountToken",
@@ -64,7 +64,7 @@ package enum Disclosure {
         "content-type", DeadLetterHeader.replayOf,
     ]
 
-    /// Headers whose name is shown, and never the value.
+    /// Headers whose names are shown, but never their values.
     package static let namedHeaders: Set<String> = ["user-id", "authorization", "cookie", "x-api-key"]
 
     private static let numberBytesMax = 40
@@ -81,7 +81,9 @@ package enum Disclosure {
         }
     }
 
-    /// The name of a listed member, and whether its value may be shown; nil for any other name.
+    /// The name of a listed member, and whether its value may be shown.
+    ///
+    /// `nil` for any other name.
     static func name(of key: JSONValue) -> (text: String, isShown: Bool)? {
         guard key.range.count <= UnverifiedText.bytesMax, let text = key.string else { return nil }
         if shownMembers.contains(text) { return (text, true) }

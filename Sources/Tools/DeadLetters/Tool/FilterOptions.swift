@@ -44,7 +44,7 @@ package enum FilterOptions {
         return query
     }
 
-    /// Narrows a query by the value of an option; the addresses of the console have the same names.
+    /// Narrows a query by the value of an option; the arguments of the console's pages have the same names.
     package static func narrow(_ query: inout DeadLetterQuery, by name: String, _ value: String, now: Timestamp)
         throws(UsageError)
     {
@@ -75,7 +75,7 @@ package enum FilterOptions {
         }
     }
 
-    /// A bound of a filter: a date, a time, or a time ago such as `36h`.
+    /// Parses a bound of a filter: a date, a time, or a time before the present such as `36h`.
     package static func instant(_ name: String, _ text: String, _ now: Timestamp) throws(UsageError) -> Timestamp {
         if let instant = Timestamp(iso8601: text) { return instant }
         let units: [Character: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]

@@ -37,7 +37,7 @@ extension DeadLetterGroup {
         .init("last_at", title: "last", rank: 3, \.lastAt),
     ]
 
-    /// `grows 12 ← 3`: the last hours, and the hours before.
+    /// The trend, such as `grows 12 ← 3`: letters of the last hours, and of as many hours before.
     private var trend: String {
         let word = recent > before ? "grows" : recent < before ? "shrinks" : "even"
         return recent == 0 && before == 0 ? "quiet" : "\(word) \(recent) ← \(before)"

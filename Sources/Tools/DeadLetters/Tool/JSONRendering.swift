@@ -1,13 +1,13 @@
 import JSON
 
-/// A JSON value in lines for people, itself JSON, and bounded in bytes while it is written.
+/// A JSON value as indented JSON for people, bounded in bytes while it is written.
 struct JSONRendering {
     /// Whether a value has a name that `Disclosure` lists.
     private enum Naming {
         /// A listed name, and the value may be shown.
         case shown
         case hidden
-        /// The root, and elements of a list without a name: they are shown for the members in them.
+        /// The root, and elements of a list without a name: only listed members in them are shown.
         case none
     }
 
@@ -16,8 +16,8 @@ struct JSONRendering {
     private var bytes: [UInt8] = []
 
     /// - Parameters:
-    ///   - isRevealing: shows everything; otherwise what `Disclosure` lists.
-    ///   - bytesMax: no value begins beyond this number of bytes.
+    ///   - isRevealing: whether to show everything, instead of what `Disclosure` lists.
+    ///   - bytesMax: the number of bytes after which no further value begins.
     static func text(_ value: JSONValue, isRevealing: Bool, bytesMax: Int) -> String {
         var rendering = JSONRendering(isRevealing: isRevealing, bytesMax: bytesMax)
         rendering.write(value, .none, indent: "")
@@ -29,7 +29,7 @@ struct JSONRendering {
         self.bytesMax = bytesMax
     }
 
-    /// Writes a value by recursion, as deep as the reader lets JSON nest.
+    /// Writes a value by recursion; the parser limits how deep JSON nests.
     private mutating func write(_ value: JSONValue, _ naming: Naming, indent: String) {
         let isContainer = value.kind == .object || value.kind == .array
         if isContainer, value.count == 0 {

@@ -7,31 +7,34 @@ import Commands
 import Settings
 import Store
 
-/// Everything known about one dead letter: the index' answer about it, or the same members of its
-/// record; the rule that refused it, its original, and the certificates.
+/// Everything known about one dead letter: its facts, the rule that refused it, its original and its certificates.
+///
+/// The facts come from the index, or with the same members from the letter's record.
 package struct LetterDossier: Sendable {
-    /// The certificates of a JWS, or of several with the same ones.
+    /// The certificates of a JWS, or of several JWS with the same certificates.
     private struct Chain {
         var paths: [String]
         let problem: String?
-        /// The faults of each are those under any of the paths.
+        /// The certificates; the faults of each are those found under any of the paths.
         var certificates: [(reading: UnverifiedChain.Reading, faults: [Fault])]
 
         var fingerprints: [String?] { certificates.map { $0.reading.certificate?.fingerprint.hex } }
     }
 
     package let facts: JSONContent
-    /// The parts that were left out of the letter for its size.
+    /// The parts that the letter lacks because of their size.
     private let omitted: Set<String>
-    /// The original; nil if it was redacted, even if an earlier copy of the letter still holds it, or if
-    /// the topic has it no more.
+    /// The original.
+    ///
+    /// `nil` if it was redacted, even if an earlier copy of the letter still holds it, or if the
+    /// topic no longer holds the letter.
     package let original: DeadLetterOriginal?
     private let contents: UnverifiedContents
     private var chains: [Chain] = []
 
     /// - Parameters:
-    ///   - facts: the members that `dead_letter` or `DeadLetterRow` gives.
-    ///   - held: the letter in its topic; nil if it is gone.
+    ///   - facts: the letter's members, from the SQL function `dead_letter` or from `DeadLetterRow`.
+    ///   - held: the letter in its topic; `nil` if the topic no longer holds it.
     package init(_ facts: JSONContent, _ held: DeadLetterTopic.Held?) {
         let isRedacted = held?.letter.value == .redacted || facts["is_redacted"].isTrue
         let whole = isRedacted ? nil : held
@@ -52,22 +55,24 @@ package struct LetterDossier: Sendable {
         for (path, chain) in read.prefix(Self.chainsMax) { add(chain, at: path) }
     }
 
-    /// The dossier of a letter that no index has been asked about.
+    /// The dossier of a letter from the topic alone.
     package init(_ held: DeadLetterTopic.Held) {
         self.init(DeadLetterRow(held.letter, held.record).json(topic: held.letter.position.topic), held)
     }
 
-    /// Maximum chains; each costs up to ten signatures, by keys that a forger may have chosen.
+    /// Maximum chains; checking one takes up to ten signatures, by keys that a forger may have chosen.
     private static let chainsMax = 10
 
-    /// The chain as the letter's header states it, with the dates of validity; nil if that is not JSON.
+    /// The chain in the letter's header, with the dates of validity.
+    ///
+    /// `nil` if that is not JSON.
     private static func chain(of letter: DeadLetter) -> JSONContent? {
         letter.chain.flatMap { try? JSONDocument(parsing: Array($0.utf8)) }.map { JSONContent($0.root) }
     }
 
     private mutating func add(_ chain: UnverifiedChain, at path: String) {
         let new = Chain(paths: [path], problem: chain.problem, certificates: chain.readings.map { ($0, $0.faults) })
-        // A certificate that cannot be read equals no other one.
+        // A chain with an unreadable certificate equals no other one.
         let same = chains.firstIndex { $0.fingerprints == new.fingerprints && !new.fingerprints.contains(nil) }
         guard let same else { return chains.append(new) }
         chains[same].paths.append(path)
@@ -87,7 +92,7 @@ extension JSONContent { fileprivate var isTrue: Bool { if case .bool(true) = sel
 extension LetterDossier {
     /// The answer about the letter, for programs, pages and terminals.
     ///
-    /// - Parameter isRevealing: with the whole original; otherwise with what `Disclosure` lists of it.
+    /// - Parameter isRevealing: whether to include the whole original, instead of what `Disclosure` lists.
     package func json(isRevealing: Bool) -> JSONContent {
         let guide = facts["reason"].text.flatMap(RefusalReason.init).map { RefusalGuide($0) }
         let rendering = OriginalRendering(isRevealing: isRevealing, omitted: omitted)
@@ -100,9 +105,10 @@ extension LetterDossier {
         return facts.without("history") + more
     }
 
-    /// The reason whose faults the letter was refused for.
+    /// The reason whose faults led to the refusal.
     ///
-    /// A root that only bears the name of a configured one makes the chain invalid.
+    /// A root that only has the name of a configured one makes the chain invalid: that fault has
+    /// the reason `rootUntrusted`.
     private var cause: RefusalReason? {
         let reason = facts["reason"].text.flatMap(RefusalReason.init)
         let isNamed = chains.contains { $0.certificates.contains { $0.faults.contains { $0.reason == reason } } }
@@ -111,7 +117,7 @@ extension LetterDossier {
 
     private var certificates: [JSONContent] {
         let cause = cause
-        /// The faults that the letter was refused for, and the others.
+        /// The faults that led to the refusal, and the others.
         func findings(_ faults: [Fault]) -> JSONContent {
             func texts(_ isCause: Bool) -> [String]? {
                 let found = faults.filter { ($0.reason == cause) == isCause }.map(\.detail)
@@ -138,7 +144,7 @@ extension LetterDossier {
 }
 
 extension LetterDossier {
-    /// The answer for people, the parts of the original in blocks behind the facts.
+    /// The answer for people: the facts, then the parts of the original in blocks.
     package func text(isRevealing: Bool) -> String {
         let answer = json(isRevealing: isRevealing)
         let facts = answer.without("shown", "decoded", "original", certificates.isEmpty ? "" : "chain")

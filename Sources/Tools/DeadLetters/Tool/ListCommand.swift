@@ -31,7 +31,7 @@ enum ListCommand: DeadLetterCommand {
         return ExitCode.found(count)
     }
 
-    /// The rows as a table, or as JSON in lines.
+    /// Prints the rows as a table, or as lines of JSON.
     static func print(_ rows: [DeadLetterRow], _ context: ToolContext) {
         let columns = DeadLetterRow.columns(topic: context.topic.name)
         context.console.print(rows, columns, context.arguments) { $0.warning != nil }

@@ -4,8 +4,8 @@ import JSON
 import Kafka
 import Records
 
-/// The original of a dead letter as auditors see it: bounded in bytes, and without what `Disclosure`
-/// does not list unless it is revealed.
+/// The original of a dead letter for auditors: bounded in bytes and, unless it is revealed, limited
+/// to what `Disclosure` lists.
 struct OriginalRendering {
     let isRevealing: Bool
     /// The parts of the original that the letter lacks: `key`, `headers`, `value`.
@@ -17,7 +17,7 @@ struct OriginalRendering {
     private static let partBytesMax = 16 << 10
     private static let partsBytesMax = 256 << 10
 
-    /// Headers, key and value, each with a note about it.
+    /// The headers, the key and the value, each with a note.
     func shown(_ original: DeadLetterOriginal, _ contents: UnverifiedContents) -> JSONContent {
         var (headers, hidden, bytes): ([JSONContent], Int, Int) = ([], 0, 0)
         for header in original.headers {
@@ -64,7 +64,7 @@ struct OriginalRendering {
         ]
     }
 
-    /// The tokens and receipts of the original, and the records of the latter.
+    /// The decoded tokens and receipts of the original, and the records in the receipts.
     func decoded(_ contents: UnverifiedContents) -> [JSONContent] {
         var parts: [JSONContent] = []
         var bytes = 0
@@ -93,7 +93,7 @@ extension UnverifiedContents.Part {
     private static let nameBytesMax = 64
     private static let pathBytesMax = 512
 
-    /// Its path, bounded, with the names of members that may be shown.
+    /// The path of the part, cut to a maximum; a hidden name is shown as `?`.
     func text(isRevealing: Bool) -> String {
         let path = path.text { key in
             if let known = Disclosure.name(of: key) { return known.text }
@@ -106,11 +106,11 @@ extension UnverifiedContents.Part {
     }
 }
 
-/// Bytes in a form that people can read or copy, cut before the text is made.
+/// Bytes in a form that people can read or copy, cut before they are converted.
 package struct ShownBytes {
     /// `text`, `hex` or `base64`.
     package let form: String
-    /// UTF-8 as it is; a few other bytes as hexadecimal digits; more as base64 in lines.
+    /// UTF-8 unchanged, a few other bytes as hexadecimal digits, or more bytes as lines of base64.
     package let text: String
 
     private static let hexBytesMax = 64
@@ -129,12 +129,12 @@ package struct ShownBytes {
         }
     }
 
-    /// Whether it is UTF-8 without NUL; console and pages escape every other control character.
+    /// Whether the bytes are UTF-8 without NUL; console and pages escape all other control characters.
     private static func isText(_ bytes: [UInt8]) -> Bool {
         !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
     }
 
-    /// The beginning and the end of UTF-8, with the number of bytes between them.
+    /// The beginning and the end of UTF-8, with the number of bytes left out between them.
     static func abbreviated(_ text: [UInt8], _ bytesMax: Int) -> String {
         guard text.count > bytesMax else { return String(decoding: text, as: UTF8.self) }
         let end = text.suffix(bytesMax / 4).drop { isContinuation($0) }
@@ -146,7 +146,7 @@ package struct ShownBytes {
 
     /// The beginning of a text, with a maximum of bytes, cut between characters.
     ///
-    /// - Parameter mark: follows it where it is cut.
+    /// - Parameter mark: follows the text if it is cut.
     package static func beginning(_ text: String, _ bytesMax: Int, mark: String = "…") -> String {
         guard text.utf8.count > bytesMax else { return text }
         let bytes = Array(text.utf8.prefix(bytesMax + 1))

@@ -99,7 +99,7 @@ enum ShowCommand: DeadLetterCommand {
         return dossier.original?.value == nil ? "the original's value is null" : nil
     }
 
-    /// Writes the value and nothing else.
+    /// Writes the original's value and nothing else.
     private static func write(_ dossier: LetterDossier, _ context: ToolContext) -> Int32 {
         let isForced = context.arguments.isSet("force")
         guard context.console.write(bytes: dossier.original?.value ?? [], isForced: isForced) else {
@@ -131,14 +131,18 @@ struct LetterFinder {
     let position: RecordPosition?
     let topic: DeadLetterTopic
     let index: PostgresClient?
-    /// The database with the actions on letters; nil if none is configured.
+    /// The database with the actions on letters.
+    ///
+    /// `nil` if none is configured.
     let client: PostgresClient?
-    /// The letters with a recorded redaction; nil if no database was asked.
+    /// IDs of the letters with a recorded redaction.
+    ///
+    /// `nil` if no database was asked.
     let redactions: Set<String>?
 
     func find() async throws -> Result {
         if let index, let found = try await indexed(in: index) { return found }
-        // The index may be behind.
+        // The index may not have read the letter yet.
         let found = try await inTopic()
         guard case .none = found, let client, let answer = try await DeadLetterTable.answer(about: wanted, on: client)
         else { return found }
@@ -182,12 +186,12 @@ struct LetterFinder {
         guard found.count == 1 else {
             return .several(found.values.map { "\($0.row.id) \($0.row.source.position)" }.sorted(), isMore: isMore)
         }
-        // The auditor may have asked for an earlier copy by its position. If it is unknown whether
-        // the redaction is genuine, the original stays hidden.
+        // A redaction also counts for an earlier copy, which the auditor may have asked for by its
+        // position. If it is unknown whether the redaction is genuine, the original stays hidden.
         return .one(try await dossier(redacted[row.id] ?? held))
     }
 
-    /// A letter that the index may lack, with what the database holds of its actions.
+    /// The dossier of a letter that the index may lack, with its actions from the database.
     private func dossier(_ held: DeadLetterTopic.Held) async throws -> LetterDossier {
         var row = DeadLetterRow(held.letter, held.record)
         row.checkRedaction(redactions)

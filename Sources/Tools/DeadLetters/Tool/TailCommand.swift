@@ -20,7 +20,7 @@ enum TailCommand: DeadLetterCommand {
         let query = try FilterOptions.query(context.arguments, now: context.now)
         guard query.states.isEmpty else { throw UsageError("--state needs the index: use 'list'") }
         let limit = try context.arguments.value("limit", as: .int(0...100_000)) ?? 10
-        // The ends first: letters that arrive during the look-up are shown below.
+        // The ends are read first, so that `--follow` shows letters that arrive during the search.
         let ends = try await context.topic.watermarks().mapValues(\.high)
         let rows = try await newest(query, limit, context)
         for row in rows.reversed() { print(row, context) }

@@ -4,12 +4,12 @@ package import Postgres
 import Settings
 
 extension ToolContext {
-    /// Runs a long task; a password replaced in its file is used once a log-in by it has worked.
+    /// Runs a long task; a password that is replaced in its file is used once a sign-in with it has succeeded.
     ///
     /// - Parameters:
-    ///   - database: the client whose sessions are then replaced.
-    ///   - renew: called after certificates were replaced; long-lived clients must then be
-    ///     recreated, others read them when they are made.
+    ///   - database: the client whose sessions then use the new password.
+    ///   - renew: called after certificates were replaced, to recreate long-lived clients; new
+    ///     clients read the new files.
     package func followingSecrets<T>(
         of database: PostgresClient, renew: @escaping @Sendable () -> Void = {}, _ body: () async throws -> T
     ) async rethrows -> T {
@@ -23,7 +23,7 @@ extension ToolContext {
         var reported: String?
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.secretsInterval)
-            // Files that are just being replaced are read the next time.
+            // Files that are being replaced are read again after the next interval.
             guard !Task.isCancelled, let read = try? DeadLetterSettings.read(arguments, environment: environment) else {
                 continue
             }

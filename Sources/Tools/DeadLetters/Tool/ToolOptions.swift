@@ -6,7 +6,7 @@ package import Settings
 package import Store
 import Topology
 
-/// The settings of the tool, a few of the workers'.
+/// The settings of the tool, which are some of the workers' settings.
 package enum DeadLetterSettings {
     /// The bootstrap servers; by default the broker of this machine.
     private static let bootstrap = KafkaSettings.bootstrap.defaulted(to: [HostPort(host: "localhost", port: 9092)])
@@ -59,7 +59,7 @@ package enum DeadLetterSettings {
         return PostgresClient(options, connectionsMax: values[DatabaseSettings.connectionsMax])
     }
 
-    /// Tries the brokers, the topics that letters lie in and are replayed to, and the database.
+    /// Checks the brokers, the dead-letter topic, the stages' input topics, and the database.
     package static func connections(_ values: SettingsValues, role: DatabaseRole) async -> [ConnectionFinding] {
         let needs = ([Topic.deadLetter] + Topology.stages.map(\.inputTopic)).map { topic in
             TopicNeed(values.topic(topic), Topic.requiredSettings(of: topic))

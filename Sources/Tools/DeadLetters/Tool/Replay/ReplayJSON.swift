@@ -4,7 +4,7 @@ package import Commands
 package import Store
 
 extension ReplayPlan {
-    /// - Parameter limit: how many letters are shown, of those to be sent and of those left out.
+    /// - Parameter limit: maximum letters shown, both of the selected ones and of those left out.
     func json(shown limit: Int) -> JSONContent {
         let leftOut = skipped.prefix(limit).map { letter -> JSONContent in
             ["id": letter.id, "why": letter.why.name, "detail": letter.why.detail]
@@ -15,7 +15,7 @@ extension ReplayPlan {
         return json + shown
     }
 
-    /// The sums of a dry run.
+    /// The totals of a dry run.
     package var json: JSONContent {
         [
             "filter": selection.text, "note": note, "letters": count, "on_no_chain": onNoChainCount,

@@ -49,7 +49,9 @@ enum ReplayOptions {
         ), ToolContext.auditorOption, groupPrefix,
     ]
 
-    /// The replay that an option names; nil without it.
+    /// The replay that an option names.
+    ///
+    /// `nil` without the option.
     ///
     /// - Throws: if the command line also selects letters or names another replay, because a replay
     ///   keeps the letters that it was begun with.
@@ -67,7 +69,7 @@ enum ReplayOptions {
         return Int64(number)
     }
 
-    /// The limits that the command line gives, in place of those of a replay or of the defaults.
+    /// The limits of the command line; any other limit is that of the replay, or the default.
     static func limits(_ arguments: CommandArguments, over limits: ReplayLimits = ReplayLimits()) throws(UsageError)
         -> ReplayLimits
     {
