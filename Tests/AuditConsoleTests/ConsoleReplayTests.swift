@@ -29,25 +29,25 @@ import Testing
         let otto = try await fixture.client(as: "otto")
         let path = try await Self.begin(otto)
         // No worker reads, so it waits.
-        try await Self.eventually(otto, path, shows: "Stop in good order")
+        try await Self.eventually(otto, path, shows: "Stop after the records in flight")
         let why = [("why", "not needed")]
         #expect(try await otto.submit(path + "/abandon", why, from: path).status == 409)
 
         #expect(try await otto.submit(path + "/stop", [], from: path).status == 303)
-        try await Self.eventually(otto, path, shows: "Send what is left")
+        try await Self.eventually(otto, path, shows: "Send the remaining records")
         #expect(try await otto.get(path).body.contains("stopped by otto"))
         #expect(try await otto.submit(path + "/stop", [], from: path).status == 409)
 
         #expect(try await otto.submit(path + "/continue", [], from: path).status == 303)
-        try await Self.eventually(otto, path, shows: "Stop in good order")
+        try await Self.eventually(otto, path, shows: "Stop after the records in flight")
         #expect(try await otto.submit(path + "/stop", [], from: path).status == 303)
-        try await Self.eventually(otto, path, shows: "Send what is left")
+        try await Self.eventually(otto, path, shows: "Send the remaining records")
 
         let unsaid = try await otto.submit(path + "/abandon", [], from: path)
-        #expect(unsaid.status == 409 && unsaid.body.contains("why it is done"))
+        #expect(unsaid.status == 409 && unsaid.body.contains("expected a reason"))
         #expect(try await otto.submit(path + "/abandon", why, from: path).status == 303)
         let page = try await otto.get(path).body
-        #expect(page.contains("not needed") && !page.contains("Send what is left"))
+        #expect(page.contains("not needed") && !page.contains("Send the remaining records"))
         #expect(try await otto.submit(path + "/continue", [], from: path).status == 409)
         let actions = try await DeadLetterActionTable.newest(limit: 50, on: fixture.database).filter {
             $0.replay != nil && $0.deadLetterID == nil
@@ -61,9 +61,8 @@ import Testing
     @Test func `what can be decided stands before the letters`() async throws {
         let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
         let otto = try await fixture.client(as: "otto")
-        for (path, decision) in [
-            ("/replays/new?class=forged", "Begin the replay"), ("/search?class=forged", "Write down"),
-        ] {
+        for (path, decision) in [("/replays/new?class=forged", "Begin the replay"), ("/search?class=forged", "Record")]
+        {
             let page = try await otto.get(path).body
             let form = try #require(page.firstRange(of: decision))
             let letter = try #require(page.firstRange(of: "href=\"/letters/"))
@@ -100,7 +99,7 @@ import Testing
         try await browser.signIn(to: fixture, as: "otto")
         try await browser.open("http://127.0.0.1:\(fixture.port)\(path)")
         try await TestSupport.eventually("it has to run") {
-            try await browser.contents(of: "#controls button") == ["Stop in good order"]
+            try await browser.contents(of: "#controls button") == ["Stop after the records in flight"]
         }
         // The element stays, so that a screen reader reads the change aloud.
         try await browser.run("window.kept = document.querySelector('#outcome[role=status]')")

@@ -31,7 +31,7 @@ import Testing
         #expect(page.status == 200)
         let rule = RefusalGuide(.signatureInvalid).rule
         for text in [
-            "What is alike", "signature_<wbr>invalid", "com.example.app", "storekit.raw", "ingest-1",
+            "Common properties", "signature_<wbr>invalid", "com.example.app", "storekit.raw", "ingest-1",
             rule.replacing("'", with: "&#39;"), "<b>2</b>", "1 in the 6 hours before",
             "Dead letters per hour, 168 hours: signature_invalid 3",
         ] { #expect(page.body.contains(text), "\(text)") }
@@ -58,7 +58,7 @@ import Testing
         #expect(done.location == "/groups/\(id)?done=3")
         let after = try await otto.get("/groups/\(id)?done=3").body
         #expect(after.contains("Recorded for 3 dead letters."))
-        #expect(after.contains("Nothing of it is open."))
+        #expect(after.contains("None of its dead letters is open."))
         #expect(!after.contains("action=\"/decisions\""))
         let vera = try await fixture.client(as: "vera")
         #expect(try await !vera.get("/groups/\(id)").body.contains("action=\"/decisions\""))

@@ -31,7 +31,7 @@ import Testing
         for reason in ["signature_invalid 10", "root_untrusted 10", "bundle_mismatch 10"] {
             #expect(page.contains(reason))
         }
-        #expect(page.contains("The same as a table"))
+        #expect(page.contains("As a table"))
     }
 
     @Test func `the overview shows the chains' state and the share of all bodies`() async throws {

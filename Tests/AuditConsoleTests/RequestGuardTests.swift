@@ -38,7 +38,7 @@ import Testing
                 let answer = try await client.submit(path, fields, from: "/help")
                 let isAllowed = role >= needed
                 #expect((answer.status == 403) == !isAllowed, "\(user) \(path) \(answer.status)")
-                #expect(answer.body.contains("This takes the role") == !isAllowed)
+                #expect(answer.body.contains("This requires the role") == !isAllowed)
             }
         }
     }

@@ -48,7 +48,7 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         var text = "\(summary.records) records read"
         if repetitions > 0 { text += ", \(repetitions) repetitions folded" }
         if summary.foreign > 0 { text += ", \(summary.foreign) records that are no dead letters" }
-        if !isComplete { text += "; too many to fold them all, so that some may count twice: narrow --since" }
+        if !isComplete { text += "; too many to find all repetitions, so some letters may count twice: narrow --since" }
         return text
     }
 

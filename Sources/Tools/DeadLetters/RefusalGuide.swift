@@ -20,7 +20,7 @@ package struct RefusalGuide: Sendable, Equatable {
     /// The meaning of a class of reasons.
     package static func meaning(of deadLetterClass: DeadLetterClass) -> String {
         switch deadLetterClass {
-        case .forged: "Not signed by Apple: an attempt, or a test root that is missing in the settings."
+        case .forged: "Not signed by Apple: a forgery, or a test root that is missing in the settings."
         case .corrupt: "Not what Apple or the app produced: truncated, re-encoded, of no known form."
         case .misrouted: "Genuine, but of an app or an environment that is not configured."
         case .stale: "Genuine once: the certificate was not valid then, or was revoked."
@@ -40,7 +40,7 @@ package struct RefusalGuide: Sendable, Equatable {
         case .x5cMissing:
             (
                 "The header's x5c is an array of exactly three strings in standard base64.",
-                "A JWS without a chain is nobody's: look at who sent it."
+                "A JWS without a chain has no known signer: look at who sent it."
             )
         case .x5cLength:
             (
@@ -66,7 +66,7 @@ package struct RefusalGuide: Sendable, Equatable {
             (
                 "The leaf is no CA, has a key on P-256 and its marker OID; the intermediate is a "
                     + "CA and has its marker OID.",
-                "A certificate that Apple gave out for something else: find the source."
+                "A certificate that Apple issued for another purpose: find the source."
             )
         case .receiptSignatureInvalid:
             (
@@ -76,8 +76,8 @@ package struct RefusalGuide: Sendable, Equatable {
         default:
             (
                 "The signature over header and payload is good under the leaf's key.",
-                "Altered after Apple signed it, or never signed by Apple: find the source. Where a "
-                    + "client re-encodes bodies, mend the client."
+                "Altered after Apple signed it, or never signed by Apple: find the source. If a "
+                    + "client re-encodes bodies, correct the client."
             )
         }
     }
@@ -98,7 +98,7 @@ package struct RefusalGuide: Sendable, Equatable {
         case .payloadTooLarge:
             (
                 "A body has at most verify.body_bytes_max bytes and verify.items_max items.",
-                "If it is genuine, raise the setting and replay; else somebody tries how much fits."
+                "If it is genuine, raise the setting and replay; else somebody is testing the limits."
             )
         case .jwsMalformed:
             (
@@ -109,7 +109,7 @@ package struct RefusalGuide: Sendable, Equatable {
         case .certificateMalformed:
             (
                 "A certificate is DER, X.509 version 3, at most 8 KiB, and nothing follows it.",
-                "Find what alters tokens on their way; many of one source are an attempt."
+                "Find what alters tokens on their way; many from one source are an attack."
             )
         case .receiptMalformed:
             (
@@ -129,7 +129,7 @@ package struct RefusalGuide: Sendable, Equatable {
         case .notStorable:
             (
                 "PostgreSQL takes the record.",
-                "A value that no column holds: report it with the detail; replay after the fix."
+                "No column can hold one of its values: report it with the detail; replay after the fix."
             )
         default:
             (

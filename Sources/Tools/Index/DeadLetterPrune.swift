@@ -42,8 +42,8 @@ struct DeadLetterPrune: Sendable {
         guard let ahead else { return }
         throw CommandError(
             ExitCode.configuration,
-            "\(ahead.topic) ends before what is indexed of its partition \(ahead.partition): it "
+            "partition \(ahead.partition) of \(ahead.topic) ends before the last indexed offset: the topic "
                 + "was recreated, or this is another cluster; nothing is removed "
-                + "('\(DeadLetterTool.name) index --rebuild' removes all and reads it again)")
+                + "('\(DeadLetterTool.name) index --rebuild' removes all rows and reads the topic again)")
     }
 }

@@ -46,6 +46,7 @@ struct DeadLetterRebuild: Sendable {
         await consumer.close(deadline: Self.deadline)
         guard let failure = outcome.failures.values.first else { return }
         throw CommandError(
-            ExitCode.unavailable, "group \(group) was not set back (\(failure)): stop the index, and run it again")
+            ExitCode.unavailable,
+            "group \(group) was not set back (\(failure)): stop the index, and run --rebuild again")
     }
 }

@@ -14,22 +14,22 @@ package enum IndexCommand: DeadLetterCommand {
     package static let name = "index"
     package static let role = DatabaseRole.deadLetterIndex
     package static let summary =
-        "Keeps the index of the dead-letter topic, until it is stopped: a worker as the others are, "
-        + "with health, metrics and reload of its settings; a copy more takes some of the "
-        + "partitions. What was done about dead letters is never touched."
+        "Keeps the index of the dead-letter topic until it is stopped. A worker like the others, "
+        + "with health, metrics and reload of its settings; further copies share the "
+        + "partitions. The history of dead letters is never changed."
     package static let options: [CommandOption] = [
-        CommandOption("until-end", "Index what is there, and exit."),
+        CommandOption("until-end", "Index what the topic holds now, and exit."),
         CommandOption(
             "rebuild",
             "Remove all rows and set the group back to the topic's beginning, while no copy runs: "
-                + "the next one reads the topic again. Without --yes only count the rows. What was "
-                + "done about the letters stays."),
+                + "the next one reads the topic again. Without --yes, only count the rows. The "
+                + "history of the letters is kept."),
         CommandOption(
             "prune",
             "Remove the rows of letters that the topic's retention has removed, without "
-                + "reading the topic; without --yes only count them. What was done about "
-                + "them stays. May run beside the index, from a timer."),
-        CommandOption("yes", short: "y", "With --prune and --rebuild: remove them."),
+                + "reading the topic. Without --yes, only count them. The history of the "
+                + "letters is kept. May run beside the index, from a timer."),
+        CommandOption("yes", short: "y", "With --prune and --rebuild: remove the rows."),
         MetricsFile.option("With --prune --yes: write when it last succeeded"), .check, .connect,
     ]
 

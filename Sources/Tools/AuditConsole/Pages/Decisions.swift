@@ -7,8 +7,8 @@ import Store
 /// The forms by which operators decide on dead letters.
 enum DecisionForms {
     static let kinds: [(kind: DeadLetterAction.Kind, label: String)] = [
-        (.resolved, "Resolve: dealt with"), (.suppressed, "Suppress: nothing to deal with"),
-        (.reopened, "Reopen: has to be dealt with"),
+        (.resolved, "Resolve: dealt with"), (.suppressed, "Suppress: no action is needed"),
+        (.reopened, "Reopen: action is needed"),
     ]
 
     static func ofOne(_ html: inout HTML, id: String, state: DeadLetterState, token: String) {
@@ -26,14 +26,14 @@ enum DecisionForms {
 
     /// The form for all letters of a filter.
     static func ofMany(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
-        html.element("h2", text: "All \(Quantity.grouped(count)) of them")
+        html.element("h2", text: "All \(Quantity.grouped(count)) results")
         html.element("div", [.class("cards")]) { html in
             html.element("div", [.class("card")]) { html in
                 html.element("h3", text: "Replay")
                 html.element(
                     "p",
                     text: "First a dry run shows what would be sent, and what today's verifier "
-                        + "says about each one. Nothing is sent before you confirm.")
+                        + "says about each letter. Nothing is sent before you confirm.")
                 dryRun(&html, filter)
             }
             html.element("div", [.class("card")]) { html in
@@ -73,7 +73,7 @@ enum DecisionForms {
             html.element("h1", text: "\(letters) would be \(kind.rawValue)")
             html.element("p", [.class("lead")], text: "Nothing is changed yet.")
             html.element("p") { html in
-                html.text("Chosen: ")
+                html.text("Filter: ")
                 html.element("a", [.href(filter.link)]) { html in html.foreign(filter.query.words, bytesMax: 500) }
             }
             html.facts(["note": note])
@@ -97,11 +97,11 @@ enum DecisionForms {
             }
         }
         note(&html, id: "decision-note")
-        html.element("button", text: "Write down")
+        html.element("button", text: "Record")
     }
 
     private static func note(_ html: inout HTML, id: String) {
-        let hint = "Why: it stands in the history forever."
+        let hint = "The reason, which the history keeps forever."
         html.sentenceField("Note", "note", id: id, hint: hint)
     }
 }
@@ -159,8 +159,8 @@ struct Decisions: Sendable {
             deadline: Self.decideDeadline, on: sources.database)
         guard found == expected else {
             return .notice(
-                "Not the same any more", status: 409,
-                "Now it would be \(Quantity.counted(found, "dead letter")). Nothing was changed: "
+                "Changed in the meantime", status: 409,
+                "The filter now matches \(Quantity.counted(found, "dead letter")). Nothing was changed: "
                     + "look at them again.")
         }
         let done = HTTPItem("done", String(changed))

@@ -13,7 +13,7 @@ struct GroupPage: Sendable {
     private static let lettersShown = 50
     private static let chartHours = 168
 
-    private static let unknown = Page.notice("Not found", status: 404, "No dead letter is of this group.")
+    private static let unknown = Page.notice("Not found", status: 404, "There is no dead letter in this group.")
 
     func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let now = sources.now()
@@ -53,7 +53,7 @@ struct GroupPage: Sendable {
 
     private func actions(_ html: inout HTML, _ request: ConsoleRequest, _ group: DeadLetterGroup) {
         guard group.openLetters > 0 else {
-            html.element("p", [.class("soft")], text: "Nothing of it is open.")
+            html.element("p", [.class("soft")], text: "None of its dead letters is open.")
             return
         }
         guard request.visitor.role >= .operator else { return }
@@ -79,7 +79,7 @@ struct GroupPage: Sendable {
 
     private func alike(_ html: inout HTML, _ letter: DeadLetterRow) {
         let guide = RefusalReason(rawValue: letter.reason).map { RefusalGuide($0) }
-        html.card("What is alike") { html in
+        html.card("Common properties") { html in
             html.facts([
                 "reason": letter.reason, "class": letter.deadLetterClass, "rule": guide?.rule, "advice": guide?.advice,
                 "certificates": letter.certificates, "bundle_id": letter.identifiers.bundleID,
@@ -95,7 +95,7 @@ struct GroupPage: Sendable {
         html.table(caption, letters, DeadLetterRow.columns(topic: sources.topic.name), by: "id")
         html.element("p") { html in
             let link = LocalLink("search", query: [HTTPItem("group", group.id)])
-            html.link("Search among all \(count), or decide otherwise", to: link)
+            html.link("Search these \(count), or decide differently", to: link)
         }
     }
 }

@@ -26,7 +26,7 @@ struct GroupsPage: Sendable {
             html.element("p") { html in
                 let other = onlyOpen ? [HTTPItem("state", "all")] : []
                 html.link(
-                    onlyOpen ? "Show groups of all states" : "Show open ones alone",
+                    onlyOpen ? "Show groups of all states" : "Show only groups with open dead letters",
                     to: LocalLink("groups", query: other))
             }
             guard !groups.isEmpty else {

@@ -11,7 +11,7 @@ enum HelpPage {
         html.element(
             "p", [.class("lead")],
             text: "A dead letter is a record that the pipeline refused. It is kept as it came, "
-                + "with the reason. Nothing of it counts as a purchase unless it is replayed and accepted.")
+                + "with the reason. It counts as a purchase only if it is replayed and accepted.")
         contents(&html)
         for deadLetterClass in DeadLetterClass.allCases { reasons(of: deadLetterClass, &html) }
         states(&html)
@@ -52,29 +52,29 @@ enum HelpPage {
         html.element("h2", [.id("states")], text: "States")
         html.facts([
             "open": "Nobody has dealt with it, or its replay was refused again.",
-            "replayed": "Sent again; accepted, or its outcome is not known yet.",
+            "replayed": "Sent again and accepted, or the outcome is not known yet.",
             "resolved": "Dealt with, with a note that says how.",
-            "suppressed": "Not to be shown among what has to be dealt with, with a note.",
+            "suppressed": "No action is needed, with a note that says why.",
         ])
     }
 
     private static func roles(_ html: inout HTML) {
         html.element("h2", [.id("roles")], text: "Roles")
         html.facts([
-            "viewer": "Sees all pages; of an original only what is known to be harmless.",
-            "investigator": "May also reveal one record whole, which is written down.",
+            "viewer": "Sees all pages, and the parts of originals that are known to be harmless.",
+            "investigator": "May also reveal the whole original of a letter, which is recorded.",
             "operator": "May also replay, resolve, suppress and reopen.",
         ])
     }
 
     private static func keys(_ html: inout HTML) {
         html.element("h2", [.id("keys")], text: "Keys")
-        html.element("p", text: "With JavaScript, outside of fields:")
+        html.element("p", text: "With JavaScript, outside of input fields:")
         html.element("dl", [.class("facts")]) { html in
             let keys = [
                 (["/"], "search"), (["g", "o"], "overview"), (["g", "g"], "groups"), (["g", "r"], "replays"),
-                (["g", "h"], "history"), (["?"], "this list"), (["j"], "next row"), (["k"], "row before"),
-                (["t"], "exact times, or how long ago it was"),
+                (["g", "h"], "history"), (["?"], "this list"), (["j"], "next row"), (["k"], "previous row"),
+                (["t"], "exact times, or times before now"),
             ]
             for (names, meaning) in keys {
                 html.element("dt") { html in

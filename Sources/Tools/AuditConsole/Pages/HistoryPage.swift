@@ -39,7 +39,7 @@ struct HistoryPage: Sendable {
                 html.element("p", [.class("soft")], text: text)
                 return
             }
-            let caption = "Actions, the last first" + (isCut ? "; the last one goes on" : "")
+            let caption = "Actions, the newest first" + (isCut ? "; the last one continues on the next page" : "")
             html.table(caption, shown, ActionRun.columns)
             let rest = runs.dropFirst(Self.runsMax).first?.last
             guard let before = rest.map({ $0.number + 1 }) ?? (isCut ? actions.dropLast().last?.number : nil) else {
@@ -48,7 +48,7 @@ struct HistoryPage: Sendable {
             let older = HTTPItem("before", String(before))
             html.element("p") { html in
                 let link = LocalLink("history", query: filter.items + [older])
-                html.link("Older ones", to: link, class: "button")
+                html.link("Older actions", to: link, class: "button")
             }
         }
     }
@@ -133,7 +133,7 @@ struct HistoryFilter {
                 if query.kind == nil { problems.append("There is no action of that name.") }
             case "replay":
                 query.replay = Int64(value)
-                if query.replay == nil { problems.append("A replay is written as its number.") }
+                if query.replay == nil { problems.append("A replay is given by its number.") }
             case "since": query.since = instant(item, now)
             case "until": query.until = instant(item, now)
             default: continue

@@ -56,7 +56,7 @@ struct HourlyChart: Sendable {
             }
         }
         html.element("details") { html in
-            html.element("summary", text: "The same as a table")
+            html.element("summary", text: "As a table")
             table(&html)
         }
     }
@@ -164,8 +164,8 @@ struct HourlyChart: Sendable {
                 .init("all") { total($0) }
             ]
         html.table(
-            "Dead letters per hour by reason, hours without any left out", hours.reversed().filter { total($0) > 0 },
-            columns)
+            "Dead letters per hour by reason; hours without any are left out",
+            hours.reversed().filter { total($0) > 0 }, columns)
     }
 
     /// The start of an hour, such as `2026-01-31 12:00`.

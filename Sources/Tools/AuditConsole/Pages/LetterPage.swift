@@ -13,7 +13,7 @@ struct LetterPage: Sendable {
 
     static let unknown = Page.notice(
         "Not indexed", status: 404,
-        "The index knows no dead letter of this ID. It may be newer than the index: see 'dead-letter index'.")
+        "The index has no dead letter with this ID. The letter may be newer than the index: see 'dead-letter index'.")
 
     private static let historyShown = 200
 
@@ -100,7 +100,7 @@ struct LetterPage: Sendable {
                 "id", "reason", "class", "state", "doubt", "rule", "advice", "detail", "unverified", "chain",
                 "certificates", "history", "shown", "decoded", "original"))
         html.element("h2", text: "What the original says of itself")
-        html.element("p", [.class("hint")], text: "For search alone: nobody vouches for it.")
+        html.element("p", [.class("hint")], text: "Only for search: these values are not verified.")
         html.facts(letter["unverified"])
     }
 
@@ -108,7 +108,7 @@ struct LetterPage: Sendable {
         let chains = letter["certificates"].elements
         if chains.isEmpty, !letter["chain"].members.isEmpty {
             html.element("h2", text: "Certificates")
-            html.element("p", [.class("hint")], text: "The chain as it came, whether it is good or not.")
+            html.element("p", [.class("hint")], text: "The chain as received, valid or not.")
             html.facts(letter["chain"])
         }
         for chain in chains {
@@ -134,7 +134,8 @@ struct LetterPage: Sendable {
         html.element("h2", text: "The original's headers")
         if !isRevealing {
             html.element(
-                "p", [.class("hint")], text: "Shown is what is known to be harmless; of everything else the size.")
+                "p", [.class("hint")],
+                text: "Only what is known to be harmless is shown, and the size of everything else.")
         }
         let headers = shown["headers"].elements
         if !headers.isEmpty {
@@ -195,6 +196,6 @@ struct LetterPage: Sendable {
             html.element("p", [.class("soft")], text: "Nobody has done anything about it.")
             return
         }
-        html.table("The last first", history, Self.columns("at", "who", "action", "replay", "why", "detail"))
+        html.table("Actions, the newest first", history, Self.columns("at", "who", "action", "replay", "why", "detail"))
     }
 }

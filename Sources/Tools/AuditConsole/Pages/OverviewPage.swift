@@ -105,20 +105,20 @@ struct OverviewPage: Sendable {
                 if let at = chains?.at { html.time(at) }
             }
             html.figure("Hash chains", chainWord(chains)) { html in
-                guard let chains else { return html.text("the first walk is under way") }
+                guard let chains else { return html.text("the first check is under way") }
                 if let at = chains.at {
-                    html.text("walked ")
+                    html.text("checked ")
                     html.time(at)
                     html.text("; ")
                 }
                 if let failedAt = chains.failedAt {
-                    html.text("not read at the last try, ")
+                    html.text("not read at the last attempt, ")
                     html.time(failedAt)
                     html.text("; ")
                 }
                 html.text("dead-letter verify names each finding")
             }
-            html.figure("Of them forged", Quantity.grouped(forged(contents))) { html in
+            html.figure("Refused as forged", Quantity.grouped(forged(contents))) { html in
                 let rest = contents.classes.filter { $0.value != "forged" }.compactMap { count in
                     count.value.map { "\(Quantity.grouped(count.letters)) \($0)" }
                 }
@@ -130,7 +130,7 @@ struct OverviewPage: Sendable {
     private func chainWord(_ state: ChainWatch.State?) -> String {
         guard let state else { return "…" }
         guard let report = state.report else { return "not read" }
-        return report.isIntact ? "intact" : "\(Quantity.grouped(report.findings.count)) findings"
+        return report.isIntact ? "intact" : Quantity.counted(report.findings.count, "finding")
     }
 
     private func share(_ state: ChainWatch.State?) -> String {

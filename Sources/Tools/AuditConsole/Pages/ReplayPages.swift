@@ -32,13 +32,13 @@ struct ReplayPages: Sendable {
             html.element("h1", text: "Replays")
             html.element(
                 "p", [.class("lead")],
-                text: "Dead letters that were sent again. To begin one, search for the letters and "
+                text: "Dead letters that were sent again. To begin a replay, search for the letters and "
                     + "ask for a dry run.")
             guard !rows.isEmpty else {
                 html.element("p", [.class("soft")], text: "Nothing was replayed yet.")
                 return
             }
-            html.live("replays") { $0.table("Replays, the last first", rows, ReplayRow.columns, by: "replay") }
+            html.live("replays") { $0.table("Replays, the newest first", rows, ReplayRow.columns, by: "replay") }
         }
         return .page(page)
     }
@@ -101,14 +101,14 @@ struct ReplayPages: Sendable {
             let action = isRunning ? "stop" : "continue"
             html.form(LocalLink("replays", number, action), token) { html in
                 isRunning
-                    ? html.element("button", text: "Stop in good order")
-                    : html.element("button", [.class("primary")], text: "Send what is left")
+                    ? html.element("button", text: "Stop after the records in flight")
+                    : html.element("button", [.class("primary")], text: "Send the remaining records")
             }
         }
         guard !isRunning else { return }
         html.element("h3", text: "Or abandon it")
         html.form(LocalLink("replays", number, "abandon"), token) { html in
-            let hint = "What it has not sent may then be replayed by another one."
+            let hint = "Another replay may then send what this one has not sent."
             html.sentenceField("Why", "why", hint: hint)
             html.element("button", text: "Abandon")
         }
@@ -141,7 +141,7 @@ extension ReplayPages {
         Page("Dry run", section: .replays) { html in
             html.element("h1", text: "Dry run")
             html.element("p", [.class("lead")]) { html in
-                html.text("Nothing is sent yet. Chosen: ")
+                html.text("Nothing is sent yet. Filter: ")
                 html.foreign(filter.query.words, bytesMax: 500)
                 html.text(". ")
                 html.link("Change the filter", to: filter.link)
@@ -156,7 +156,7 @@ extension ReplayPages {
                 }
             }
             guard plan.count > 0 else { return }
-            html.element("h2", text: "One by one")
+            html.element("h2", text: "The letters")
             let more = plan.count > Self.lettersShown ? "The first \(Self.lettersShown) of " : ""
             html.table(
                 "\(more)\(Quantity.counted(plan.count, "dead letter")), the oldest first",
@@ -178,7 +178,7 @@ extension ReplayPages {
                 [
                     .type("number"), .name("share"), HTML.Attribute("min", "0"), HTML.Attribute("max", "100"),
                     .value(String(Int(limits.failingShareMax * 100))),
-                ], hint: "Refused again, of the last hundred.")
+                ], hint: "The share of the last hundred records that is refused again.")
         }
         let all = "Send \(Quantity.grouped(plan.count)) records again"
         check(&html, all, name: "confirmed", value: String(plan.count))
@@ -222,8 +222,8 @@ extension ReplayPages {
             let plan = try await runs.replays.prepare(selection)
             guard plan.count == confirmed else {
                 return .notice(
-                    "Not the same any more", status: 409,
-                    "You confirmed \(Quantity.counted(confirmed, "dead letter")); now it would be "
+                    "Changed in the meantime", status: 409,
+                    "You confirmed \(Quantity.counted(confirmed, "dead letter")); now there are "
                         + "\(Quantity.grouped(plan.count)). Nothing was sent: look at the dry run again.")
             }
             guard !plan.isHopeless || request.field("yes") != nil else { return .page(Self.refusedByAll) }

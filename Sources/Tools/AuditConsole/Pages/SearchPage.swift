@@ -65,7 +65,7 @@ struct SearchPage: Sendable {
             let next = HTTPItem("after", DeadLetterTable.Cursor(last).text)
             html.element("p") { html in
                 let link = LocalLink("search", query: filter.items + [next])
-                html.link("Older ones", to: link, class: "button")
+                html.link("Older letters", to: link, class: "button")
             }
         }
     }
@@ -80,7 +80,7 @@ struct SearchPage: Sendable {
                     HTML.Attribute("spellcheck", "false"),
                 ],
                 hint: "ID of a letter, transaction, bundle, product, group or worker; fingerprint; "
-                    + "or TOPIC/PARTITION/OFFSET. Other filters do not count beside it.")
+                    + "or TOPIC/PARTITION/OFFSET. Other filters are then ignored.")
             html.element("details", HTML.Attribute.flag("open", isOpen)) { html in
                 html.element("summary", text: "Filters")
                 html.filters(Self.choices, Self.texts, value: filter.value)
@@ -99,8 +99,9 @@ struct SearchPage: Sendable {
     private static let texts = [
         ("Failed since", "since", "2026-01-31, or 7d"), ("Failed before", "until", "2026-01-31, or 1h"),
         ("Bundle ID", "bundle", ""), ("Environment", "environment", "Production"), ("Product ID", "product", ""),
-        ("Transaction ID", "transaction", "of either kind"), ("Certificate", "certificate", "beginning of its SHA-256"),
-        ("Worker", "worker", ""), ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
+        ("Transaction ID", "transaction", "or original transaction ID"),
+        ("Certificate", "certificate", "beginning of its SHA-256"), ("Worker", "worker", ""),
+        ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
     ]
 }
 

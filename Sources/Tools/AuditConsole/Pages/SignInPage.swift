@@ -20,7 +20,7 @@ enum SignInProblem: Error, Equatable {
         switch self {
         case .stale: "The form was too old. Please send it again."
         case .wrong: "Name or password is wrong."
-        case .tooSoon(let seconds): "Too many attempts. The next one counts in \(seconds) seconds."
+        case .tooSoon(let seconds): "Too many attempts. Try again in \(seconds) seconds."
         case .busy: "Too many sign-ins at once. Please send it again."
         }
     }

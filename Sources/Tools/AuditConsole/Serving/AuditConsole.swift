@@ -84,14 +84,14 @@ package final class AuditConsole: Sendable {
         let (route, parameters): (ConsoleRoute, [String])
         switch router.match(request.method, request.path) {
         case .unknown: return page(.notice("Not found", status: 404, "There is no such page."))
-        case .wrongMethod: return page(.notice("Not possible", status: 405, "This page does not do that."))
+        case .wrongMethod: return page(.notice("Not possible", status: 405, "This page does not take this request."))
         case .found(let foundRoute, let found): (route, parameters) = (foundRoute, found)
         }
         guard visitor.role >= route.role else {
             return page(
                 .notice(
                     "Not allowed", status: 403,
-                    "This takes the role \(route.role.rawValue); yours is \(visitor.role.rawValue)."))
+                    "This requires the role \(route.role.rawValue); yours is \(visitor.role.rawValue)."))
         }
         let asked = ConsoleRequest(
             http: request, visitor: visitor, parameters: parameters, form: form, formToken: token)
@@ -123,7 +123,7 @@ package final class AuditConsole: Sendable {
 
     private static let foreignForm = Page.notice(
         "Form not accepted", status: 403,
-        "The form was not one of your session's: it may be from before you signed in, or from "
+        "The form does not belong to your session: it may be from before you signed in, or from "
             + "another site. Nothing was changed; open the page again.")
 
     /// Whether the request posts a form of this console and this session, in the encoding of forms.

@@ -60,8 +60,8 @@ package enum ConsoleSettings {
         if ["0.0.0.0", "::"].contains(values[address]), values[publicURL] == nil {
             return problem(
                 publicURL.declaration,
-                "has to say under which host the console is reached where it listens on all "
-                    + "addresses: any other host is refused")
+                "required if the console listens on all addresses: it names the host under which "
+                    + "users reach the console, and any other host is refused")
         }
         if hasProxy, values[proxyRoles].isEmpty {
             return problem(
@@ -84,8 +84,8 @@ extension ConsoleSettings {
         guard isForwarded, values[passwordFile] != nil, values[proxyAddresses].isEmpty,
             values[forwardingAddresses].isEmpty
         else { return nil }
-        return "a proxy stands before the console, as console.public_url is https: name it in "
-            + "console.forwarding_addresses, or one who guesses passwords locks all users out"
+        return "console.public_url is https, so a proxy forwards to the console: name it in "
+            + "console.forwarding_addresses, or a person who guesses passwords locks all users out"
     }
 }
 

@@ -13,7 +13,7 @@ enum ServeCommand: DeadLetterCommand {
     static let summary =
         "Serves the web console to signed-in users alone: with a file of passwords "
         + "(console.password_file) or behind a proxy that signs them in "
-        + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. Its settings stand in deploy/SETTINGS.md."
+        + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. deploy/SETTINGS.md describes its settings."
     static let role = DatabaseRole.replay
     static let settings = ConsoleSettings.declarations
 

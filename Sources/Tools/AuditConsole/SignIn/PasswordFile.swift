@@ -34,7 +34,7 @@ package struct PasswordFile: Sendable, Equatable {
                 continue
             }
             let former = users.updateValue(User(name: name, role: role, hash: hash), forKey: name.text)
-            if former != nil { report(index + 1, "a user of this name stands above") }
+            if former != nil { report(index + 1, "an earlier line has the same user") }
         }
         if users.isEmpty, problems.isEmpty {
             report(1, "holds no user: append what 'dead-letter password NAME --role ROLE' prints")

@@ -57,8 +57,8 @@ final class SignInGate: Sendable {
             return .visitor(visitor, cookie: cookieField(visitor))
         case .noRole(let name):
             return .refused(
-                "The proxy says that you are \(name), in no group that has a role here. Ask an "
-                    + "administrator of the console for one (console.proxy_roles).")
+                "The proxy says that you are \(name), but none of your groups has a role here. Ask an "
+                    + "administrator of the console for a role (console.proxy_roles).")
         case .unnamed where passwords == nil: return .refused("The proxy did not say who you are.")
         case .untrusted where passwords == nil: return .refused("Open the console through the proxy that signs you in.")
         case .unnamed, .untrusted: return known.flatMap(stillKnown).map { .visitor($0, cookie: nil) } ?? .nobody

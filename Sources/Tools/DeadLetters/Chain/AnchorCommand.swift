@@ -3,8 +3,8 @@ import Commands
 enum AnchorCommand: DeadLetterCommand {
     static let name = "anchor"
     static let summary =
-        "Prints the last link of every chain as JSON. Kept where nobody who can write to Kafka "
-        + "can change it, it proves later that no letter has been replaced: 'dead-letter verify --anchor FILE'."
+        "Prints the last link of every chain as JSON. Keep it where nobody who can write to Kafka can "
+        + "change it: 'dead-letter verify --anchor FILE' then shows later whether a letter was replaced."
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let cluster = try await context.commits.clusterID()

@@ -74,16 +74,16 @@ package enum ChainFinding: Sendable, Equatable {
         switch self {
         case .altered(let position, let chain, let how): "altered: \(position) (\(chain)): \(how.description)"
         case .redactionUnrecorded(let position, let chain):
-            "redaction: \(position) (\(chain)): no action is recorded that had the original removed"
+            "redaction: \(position) (\(chain)): the removal of its original is not recorded"
         case .missing(let chain, nil, let before):
             "missing: \(chain): the letters before \(before), though retention has removed nothing there"
         case .missing(let chain, let after?, let before):
             "missing: \(chain): one or more letters between \(after) and \(before)"
         case .endMissing(let chain, let digest, let last):
             "missing: \(chain): the last letter that the worker committed, \(digest.hex.prefix(16))…"
-                + (last.map { "; the last one that is there is \($0)" } ?? "; none is there")
+                + (last.map { "; the last one that is stored is \($0)" } ?? "; none is stored")
         case .outside(let chain, let position, let isFork):
-            "\(isFork ? "fork" : "inserted"): \(position) (\(chain)): the chain does not go on "
+            "\(isFork ? "fork" : "inserted"): \(position) (\(chain)): the chain does not continue "
                 + "from it: a stranger wrote it, or a worker that crashed before its commit and "
                 + "accepted the record when it read it again"
         case .reordered(let chain, let position):
@@ -92,11 +92,11 @@ package enum ChainFinding: Sendable, Equatable {
             "restarted: \(chain) after \(position): the letters up to it are a chain of their "
                 + "own; the worker then logged 'commit metadata missing or unreadable', or somebody cut the chain"
         case .fewer(let chain, let counted, let found):
-            "missing: \(chain): the worker counted \(counted) dead letters, \(found) are there"
+            "missing: \(chain): the worker counted \(counted) dead letters, \(found) are stored"
         case .unchained(let position): "without a link: \(position): no worker of this version wrote it"
         case .foreign(let position): "foreign: \(position) is no dead letter"
         case .anchorMissing(let chain, let digest):
-            "missing: \(chain): the anchored link \(digest.hex.prefix(16))… is not there"
+            "missing: \(chain): the anchored link \(digest.hex.prefix(16))… is not stored"
         case .fileDiffers(let file, let what): "altered: \(file) is not what was exported: \(what)"
         }
     }

@@ -13,8 +13,8 @@ enum VerifyChainsCommand: DeadLetterCommand {
     static let summary =
         "Walks the hash chains and names what is missing, altered, inserted or out of order. "
         + "A chain is the dead letters of one stage and source partition. The exit code is "
-        + "0 where nothing is, 1 where something is. Without an anchor it cannot show "
-        + "that somebody has replaced a whole chain and the group's commits with it."
+        + "0 without findings and 1 with any. Without an anchor it cannot show "
+        + "that somebody has replaced a whole chain together with the group's commits."
     static let options: [CommandOption] = [
         CommandOption("anchor", argument: "FILE", "Compare with what 'dead-letter anchor' printed before."),
         CommandOption(

@@ -15,7 +15,7 @@ extension [DeadLetterIndexTable.Progress] {
         throw CommandError(
             ExitCode.configuration,
             "the database holds the index of \(other.topic), not of \(topic.name): use a "
-                + "database or schema of its own for each (database.schema)")
+                + "separate database or schema for each (database.schema)")
     }
 }
 

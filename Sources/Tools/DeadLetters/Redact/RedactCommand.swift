@@ -10,11 +10,10 @@ enum RedactCommand: DeadLetterCommand {
     static let name = "redact"
     static let role = DatabaseRole.replay
     static let summary =
-        "Removes the original from a dead letter, and what it says of itself. A later letter "
-        + "of the same ID replaces it, with the same link, so that 'verify' still "
-        + "shows that nothing is missing. It cannot be sent again afterwards. Kafka keeps "
-        + "the earlier record until the topic's retention removes it: no record of a log "
-        + "can be removed alone. The tools show it no more."
+        "Removes the original from a dead letter, and the values read from it. A later letter "
+        + "with the same ID and link replaces it, so that 'verify' still shows that nothing is "
+        + "missing. The letter cannot be replayed afterwards. Kafka keeps the earlier record "
+        + "until the topic's retention removes it, but the tools no longer show it."
     static let operands = "ID"
     static let operandCount = 1...1
     static let options: [CommandOption] = [
@@ -34,8 +33,8 @@ enum RedactCommand: DeadLetterCommand {
         else {
             throw CommandError(
                 ExitCode.negative,
-                "no dead letter \(id): give its whole ID; '\(DeadLetterTool.name) index' has to "
-                    + "know it, and it has to lie in the topic still")
+                "no dead letter \(id): give the whole ID of a letter that "
+                    + "'\(DeadLetterTool.name) index' has read and that the topic still holds")
         }
         guard letter.value != .redacted else {
             context.console.note("\(id) was redacted before")
@@ -44,7 +43,7 @@ enum RedactCommand: DeadLetterCommand {
         guard let link = ChainLetter(letter, record), link.problem == nil else {
             throw CommandError(
                 ExitCode.negative,
-                "\(id) is not as its link says: see '\(DeadLetterTool.name) verify'; nothing was done")
+                "\(id) does not match its link: see '\(DeadLetterTool.name) verify'; nothing was done")
         }
         // The action is recorded before the redaction is sent, because a removal without a name
         // could not be explained.

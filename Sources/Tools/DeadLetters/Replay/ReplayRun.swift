@@ -264,7 +264,7 @@ extension ReplayRun {
                 if waiting.isEmpty { break }
                 if let why = stop.why { return why }
                 guard ContinuousClock.now < end else {
-                    return "\(stage.program) has not settled what came of the replay within"
+                    return "\(stage.program) has not settled the replay's observations within"
                         + " \(limits.waitText): is it running?"
                 }
                 try? await Task.sleep(for: Self.lookInterval)

@@ -100,7 +100,7 @@ struct ReplayedOriginal: Sendable {
             && (omitted.contains("key") || original.key == source.key)
             && (omitted.contains("headers") || original.headers == source.headers)
         guard isSame else {
-            throw Unsendable(.differs, "it differs from \(letter.source), which it was made of: altered")
+            throw Unsendable(.differs, "it differs from its source record, \(letter.source): it was altered")
         }
         return source
     }

@@ -57,7 +57,7 @@ package struct Replays: Sendable {
                 let part = ordered[start..<min(ordered.count, start + Self.holdMax)]
                 held += try await connection.run(ReplayRecordTable.hold, (number, Array(part))).count
             }
-            guard held > 0 else { throw ReplayError(.empty, "another replay has taken up all of these dead letters") }
+            guard held > 0 else { throw ReplayError(.empty, "another replay has taken all of these dead letters") }
             var pipeline = Pipeline()
             pipeline.add(ReplayTable.setCount, (number, held))
             pipeline.add(
@@ -159,7 +159,7 @@ extension Replays {
 
     private static func check(why: String, _ limits: ReplayLimits) throws {
         guard (1...2_000).contains(why.utf8.count), !why.utf8.contains(0) else {
-            throw ReplayError(.invalid, "why it is done: expected 1 to 2000 bytes of text")
+            throw ReplayError(.invalid, "expected a reason of 1 to 2,000 bytes")
         }
         guard ReplayLimits.rates.contains(limits.rate), (0...1).contains(limits.failingShareMax) else {
             throw ReplayError(

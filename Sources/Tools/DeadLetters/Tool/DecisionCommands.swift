@@ -13,7 +13,7 @@ enum ResolveCommand: DecisionCommand {
 enum SuppressCommand: DecisionCommand {
     static let name = "suppress"
     static let kind = DeadLetterAction.Kind.suppressed
-    static let effect = "Marks dead letters as suppressed: known, and nobody has to look."
+    static let effect = "Marks dead letters as suppressed: no action is needed."
 }
 
 enum ReopenCommand: DecisionCommand {
@@ -85,7 +85,8 @@ package enum LetterIDs {
             }
             guard let only = found.first, found.count == 1 else {
                 throw CommandError(
-                    ExitCode.negative, found.isEmpty ? "no dead letter \(text)" : "several dead letters begin \(text)")
+                    ExitCode.negative,
+                    found.isEmpty ? "no dead letter \(text)" : "several dead letters begin with \(text)")
             }
             ids.insert(only.id)
         }

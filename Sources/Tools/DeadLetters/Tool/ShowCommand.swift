@@ -10,13 +10,12 @@ enum ShowCommand: DeadLetterCommand {
     static let name = "show"
     static let role = DatabaseRole.investigator
     static let summary =
-        "Shows one dead letter whole, with the original's headers, key and value, header and "
-        + "payload of each JWS and receipt in it, decoded and unverified, the rule that "
-        + "refused it, its certificates and what is wrong with them, its state and its "
-        + "history. Of the original only members and headers are shown that are known to "
-        + "be harmless, and the size of everything else, unless --reveal asks for it, "
-        + "which is recorded in the history first, with --why. For a letter that topic and index have "
-        + "no more, its whole ID still shows the history."
+        "Shows one dead letter: the rule that refused it, its certificates and what is wrong "
+        + "with them, its state, its history, and the original's headers, key and value, with "
+        + "each JWS and receipt in it decoded and unverified. Of the original, only members "
+        + "and headers that are known to be harmless are shown, and the size of everything "
+        + "else. --reveal shows everything, with --why, and is recorded in the history first. "
+        + "For a letter that topic and index no longer hold, its whole ID still shows the history."
     static let operands = "ID|TOPIC/PARTITION/OFFSET"
     static let operandCount = 1...1
     static let options: [CommandOption] = [
@@ -24,7 +23,7 @@ enum ShowCommand: DeadLetterCommand {
             "original",
             "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
                 + " takes it; to a file or a pipe. Counts as --reveal."),
-        CommandOption("reveal", "Show what is hidden too; JSON then holds the original whole."),
+        CommandOption("reveal", "Show what is hidden too; JSON then holds the whole original."),
         CommandOption(
             "force", short: "f", "Print the original to a terminal too, which may interpret control sequences."),
         CommandOption("why", argument: "TEXT", "Why it is revealed, for the history."), ToolContext.auditorOption,
@@ -79,7 +78,7 @@ enum ShowCommand: DeadLetterCommand {
             context.console.note(
                 isRevealing
                     ? "The original may hold tokens and personal data."
-                    : "Shown is what is known to be harmless; --reveal shows the rest.")
+                    : "Only what is known to be harmless is shown; --reveal shows the rest.")
         }
         print(dossier, isRevealing: isRevealing, context)
         return ExitCode.success

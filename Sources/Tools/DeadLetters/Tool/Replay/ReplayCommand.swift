@@ -8,11 +8,11 @@ enum ReplayCommand: DeadLetterCommand {
     static let name = "replay"
     static let role = DatabaseRole.replay
     static let summary =
-        "Sends dead letters again, once their cause is mended. Without --send it shows what "
-        + "would be sent and what today's verifier says about it. What is sent is recorded "
-        + "before, and followed until each outcome is known. Exit codes: 0 "
-        + "all accepted, 1 some refused again, not sent, or stopped; 69 interrupted, to be "
-        + "continued by --continue."
+        "Sends dead letters again, once their cause is fixed. Without --send, shows what would "
+        + "be sent and what today's verifier says about it. A replay is recorded before it "
+        + "sends, and followed until each outcome is known. Exit codes: 0 if all are "
+        + "accepted; 1 if some are refused again or not sent, or the replay stopped; 69 if it "
+        + "was interrupted, to be continued by --continue."
     static let operands = "[ID…]"
     static let operandCount = 0...10_000
     static let options: [CommandOption] = ReplayOptions.options + FilterOptions.options + [.wide]
@@ -60,12 +60,12 @@ enum ReplayCommand: DeadLetterCommand {
         guard plan.count > 0 else { return ExitCode.negative }
         guard !plan.isHopeless || arguments.isSet("yes") else {
             context.console.note(
-                "today's verifier refuses all that would be sent; nothing was sent: mend the "
+                "today's verifier refuses all that would be sent; nothing was sent: correct the "
                     + "settings first (--config), or add --yes")
             return ExitCode.negative
         }
         let (number, taken) = try await replays.begin(plan, who: who, why: arguments.value("why") ?? "", limits: limits)
-        if taken > 0 { context.console.note("\(taken) were taken by another replay: left out") }
+        if taken > 0 { context.console.note("\(taken) letters are left out, because another replay has taken them") }
         return try await send(number, who: who, replays, context)
     }
 
@@ -92,19 +92,19 @@ enum ReplayCommand: DeadLetterCommand {
     private static func send(_ number: Int64, who: AuditorName, _ replays: Replays, _ context: ToolContext) async throws
         -> Int32
     {
-        context.console.note("replay \(number) is recorded; Ctrl-C ends it in order")
+        context.console.note("replay \(number) is recorded; Ctrl-C ends it after the records in flight")
         do {
             let last = try await interruptibly(number, who: who, replays, context)
             context.console.print(last.json, or: ReplayText.progress(last), context.arguments)
             if last.state != .completed {
-                context.console.note("\(last.note)\ngo on with 'dead-letter replay --continue \(number)'")
+                context.console.note("\(last.note)\ncontinue with 'dead-letter replay --continue \(number)'")
             }
             if last.isAllAccepted { return ExitCode.success }
             return last.state == .interrupted ? ExitCode.unavailable : ExitCode.negative
         } catch let error as ReplayError { throw error } catch {
             throw ReplayError(
                 .interrupted,
-                "replay \(number) was interrupted: \(error)\ngo on with 'dead-letter replay --continue \(number)'")
+                "replay \(number) was interrupted: \(error)\ncontinue with 'dead-letter replay --continue \(number)'")
         }
     }
 
