@@ -76,7 +76,7 @@ package enum ConsoleSettings {
 extension ConsoleSettings {
     /// A warning about settings that are valid but let an attacker lock users out.
     ///
-    /// `nil` if there is none.
+    /// `nil` without such settings.
     ///
     /// The console has no TLS of its own, so https in its public address means a proxy.
     static func note(_ values: SettingsValues) -> String? {

@@ -162,7 +162,7 @@ struct ChainWalk {
 
     /// The piece whose letter was written last.
     ///
-    /// Of the last letters of all partitions, the one with the highest source offset counts.
+    /// Among the last letters of all partitions, the one with the highest source offset counts.
     private func latest(of some: some Sequence<ChainPiece>, by letter: (ChainPiece) -> ChainLetter = { $0.last })
         -> ChainPiece?
     {

@@ -73,7 +73,7 @@ package struct ReplayPlan: Sendable {
     package let skipped: [(id: String, why: Skipped)]
     /// A note on the verdicts for the operator.
     ///
-    /// `nil` if there is none.
+    /// `nil` without a note.
     package let note: String?
 
     package var count: Int { letters.count }

@@ -38,7 +38,7 @@ package enum ReplayVerdict: Equatable, Sendable {
     }
 }
 
-/// The verifier with today's settings, or the reason why there is none.
+/// The verifier with today's settings, or the reason for its absence.
 package enum ReplayVerifier: Sendable {
     case settings(VerifierConfiguration, checksRevocation: Bool)
     case unavailable(String)
