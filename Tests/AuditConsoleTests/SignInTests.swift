@@ -123,11 +123,11 @@ import Testing
         let name = try #require(UserName("vera"))
         let sessions = Sessions(idleMax: .seconds(60), durationMax: .seconds(100))
         let start = ContinuousClock.now
-        let visitor = sessions.begin(name, .viewer, .proxy, now: start)
+        let visitor = sessions.begin(name, .viewer, by: .proxy, now: start)
         #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(59)) != nil)
         #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(99)) != nil)
         #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(101)) == nil)
-        let other = sessions.begin(name, .viewer, .proxy, now: start)
+        let other = sessions.begin(name, .viewer, by: .proxy, now: start)
         #expect(sessions.visitor(other.sessionID, now: start + .seconds(61)) == nil)
         #expect(sessions.visitor(other.sessionID, now: start) == nil)
     }
@@ -143,7 +143,7 @@ import Testing
         let gate = try SignInGate(ConsoleService.read(environment: settings))
         let user = try #require(try PasswordFile(path: path).users["vera"])
         let now = ContinuousClock.now
-        let visitor = gate.sessions.begin(user.name, user.role, .password(user.hash), now: now - .seconds(1000))
+        let visitor = gate.sessions.begin(user.name, user.role, by: .password(user.hash), now: now - .seconds(1000))
         let cookie = ["cookie": "\(gate.sessionCookie)=\(visitor.sessionID)"]
         let answer = gate.answer(HTTPRequest(headers: headers.merging(cookie) { $1 }))
         guard case .visitor = answer else {

@@ -178,7 +178,7 @@ import Testing
     private static let positional = [
         "Sources/Pipeline/Settings/Setting.swift", "Sources/Pipeline/Store/Statement/Parameter.swift",
         "Sources/Pipeline/Telemetry/Log.swift", "Sources/Pipeline/Worker/Session/SessionCore.swift",
-        "Sources/Tools/AuditConsole/", "Sources/Tools/Commands/", "Sources/Tools/DeadLetters/", "Tests/Kit/",
+        "Sources/Tools/Commands/", "Tests/Kit/",
     ]
 
     @Test(arguments: sources) func `a function takes at most two values without a label, declarations three`(

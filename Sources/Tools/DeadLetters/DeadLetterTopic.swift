@@ -63,7 +63,7 @@ package struct DeadLetterTopic: Sendable {
         var summary = Summary()
         for (partition, held) in held { summary.held[partition.partition] = held }
         do {
-            try await self.visit(spans, takesValues: true, progress) { records in
+            try await self.visit(spans, takesValues: true, progress: progress) { records in
                 summary.records += records.count
                 for record in records {
                     guard let letter = try? DeadLetter(decoding: record) else {
@@ -119,7 +119,7 @@ package struct DeadLetterTopic: Sendable {
             spans[TopicPartition(topic: name, partition: partition)] = max(mark.low, min(start, mark.high))..<mark.high
         }
         spans = spans.filter { !$0.value.isEmpty }
-        try await visit(spans, takesValues: false, progress, body)
+        try await visit(spans, takesValues: false, progress: progress, body)
         return marks.mapValues(\.high)
     }
 
@@ -138,8 +138,7 @@ package struct DeadLetterTopic: Sendable {
     }
 
     private func visit(
-        _ spans: Spans, takesValues: Bool, _ progress: TopicScan.Progress,
-        _ body: ([ConsumerRecord]) async throws -> Void
+        _ spans: Spans, takesValues: Bool, progress: TopicScan.Progress, _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws {
         guard !spans.isEmpty else { return }
         do {

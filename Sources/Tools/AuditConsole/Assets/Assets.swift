@@ -9,7 +9,7 @@ struct Asset: Sendable {
     let contentType: String
     let body: [UInt8]
 
-    init(_ stem: String, _ ending: String, contentType: String, _ body: [UInt8]) {
+    init(_ stem: String, _ ending: String, contentType: String, body: [UInt8]) {
         self.body = body
         name = "\(stem)-\(SHA256.digest(body).hex.prefix(16)).\(ending)"
         self.contentType = contentType
@@ -24,10 +24,10 @@ struct Asset: Sendable {
 /// `PackageResources`, so that nothing is read while it runs.
 enum Assets {
     static let stylesheet = Asset(
-        "console", "css", contentType: "text/css; charset=utf-8", PackageResources.console_css)
+        "console", "css", contentType: "text/css; charset=utf-8", body: PackageResources.console_css)
     static let script = Asset(
-        "console", "js", contentType: "text/javascript; charset=utf-8", PackageResources.console_js)
-    static let icon = Asset("icon", "svg", contentType: "image/svg+xml", PackageResources.icon_svg)
+        "console", "js", contentType: "text/javascript; charset=utf-8", body: PackageResources.console_js)
+    static let icon = Asset("icon", "svg", contentType: "image/svg+xml", body: PackageResources.icon_svg)
 
     /// The files by name, the only ones that a path can request.
     static let byName = Dictionary(

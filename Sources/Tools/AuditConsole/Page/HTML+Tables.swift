@@ -9,7 +9,7 @@ extension HTML {
     ///   - name: the column that identifies a row and links to the row's page; `nil` for none.
     ///   - id: returns the `id` attribute of a row; `nil` for none.
     mutating func table<Row>(
-        _ caption: String, _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], by name: String? = nil,
+        _ caption: String, _ rows: some Sequence<Row>, columns: [ReportColumn<Row>], by name: String? = nil,
         id: (Row) -> String? = { _ in nil }
     ) {
         let columns = columns.compactMap { column in column.column.map { (column, $0.title, Self.cellClass($0)) } }

@@ -29,13 +29,13 @@ extension HTML {
         case .object: facts(content)
         case .array(let elements): list(name, elements)
         case .null: optional(nil)
-        case .int(let number) where name == "replay": value(name, text: "\(number)", shown, isRow)
+        case .int(let number) where name == "replay": value(name, text: "\(number)", shown: shown, isRow: isRow)
         case .bool, .int, .double, .raw: plain("", shown ?? content.lines.joined())
-        case .string(let text), .time(let text, _): value(name, text: text, shown, isRow)
+        case .string(let text), .time(let text, _): value(name, text: text, shown: shown, isRow: isRow)
         }
     }
 
-    private mutating func value(_ name: String, text: String, _ shown: String?, _ isRow: Bool) {
+    private mutating func value(_ name: String, text: String, shown: String?, isRow: Bool) {
         if text.utf8.count > 10, let instant = Timestamp(iso8601: text) { return time(instant) }
         if Self.tags.contains(name) { return tag(text) }
         guard let link = LocalLink(member: name, text) else {

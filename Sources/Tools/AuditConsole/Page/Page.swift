@@ -51,7 +51,7 @@ struct Page: Sendable {
             html.element("head") { head(&$0) }
             html.element("body") { html in
                 html.element("a", [.class("skip"), HTML.Attribute("href", "#main")], text: "Skip to the content")
-                html.element("header", [.class("top")]) { html in header(&html, visitor, formToken) }
+                html.element("header", [.class("top")]) { html in header(&html, visitor, formToken: formToken) }
                 html.element("main", [.id("main"), HTML.Attribute("tabindex", "-1")]) { html in html.append(content) }
             }
         }
@@ -69,7 +69,7 @@ struct Page: Sendable {
             "script", [HTML.Attribute("src", Assets.script.link.text), HTML.Attribute("defer", nil)], text: "")
     }
 
-    private func header(_ html: inout HTML, _ visitor: Visitor?, _ formToken: String) {
+    private func header(_ html: inout HTML, _ visitor: Visitor?, formToken: String) {
         html.link("Dead letters", to: LocalLink(), class: "brand")
         guard let visitor else { return }
         html.element("nav", [.label("Main")]) { html in
@@ -101,8 +101,7 @@ extension HTML {
     ///
     /// - Parameter hidden: names and values of hidden fields.
     mutating func form(
-        _ target: LocalLink, _ token: String, hidden: KeyValuePairs<String, String> = [:],
-        _ content: (inout HTML) -> Void
+        _ target: LocalLink, _ token: String, hidden: KeyValuePairs<String, String> = [:], content: (inout HTML) -> Void
     ) {
         let posts = [Attribute("method", "post"), Attribute("action", target.text)]
         element("form", posts) { html in

@@ -25,7 +25,7 @@ enum DecisionForms {
     }
 
     /// The form for all letters of a filter.
-    static func ofMany(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
+    static func ofMany(_ html: inout HTML, _ filter: LetterFilter, count: Int64, token: String) {
         html.element("h2", text: "All \(Quantity.grouped(count)) results")
         html.element("div", [.class("cards")]) { html in
             html.element("div", [.class("card")]) { html in
@@ -45,7 +45,7 @@ enum DecisionForms {
     }
 
     /// The forms for a dry run of a group's open letters and for their resolution, at the top of the group's page.
-    static func ofGroup(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
+    static func ofGroup(_ html: inout HTML, _ filter: LetterFilter, count: Int64, token: String) {
         html.element("section", [.class("card group-actions"), .label("What to do")]) { html in
             html.element("div") { html in
                 dryRun(&html, filter)

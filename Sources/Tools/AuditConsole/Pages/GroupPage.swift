@@ -39,26 +39,26 @@ struct GroupPage: Sendable {
                 html.value("reason", .string(group.reason))
             }
             html.standing(standing)
-            actions(&html, request, group)
+            actions(&html, request, for: group)
             figures(&html, group)
             alike(&html, newest)
             html.element("section", [.class("card"), .label("Refused per hour")]) { html in
                 html.element("h2", text: "Refused per hour, the last 7 days")
                 chart.write(to: &html)
             }
-            list(&html, letters, group)
+            list(&html, letters, of: group)
         }
         return .page(page)
     }
 
-    private func actions(_ html: inout HTML, _ request: ConsoleRequest, _ group: DeadLetterGroup) {
+    private func actions(_ html: inout HTML, _ request: ConsoleRequest, for group: DeadLetterGroup) {
         guard group.openLetters > 0 else {
             html.element("p", [.class("soft")], text: "None of its dead letters is open.")
             return
         }
         guard request.visitor.role >= .operator else { return }
         let open = LetterFilter([HTTPItem("group", group.id), HTTPItem("state", "open")], now: sources.now())
-        DecisionForms.ofGroup(&html, open, group.openLetters, token: request.formToken)
+        DecisionForms.ofGroup(&html, open, count: group.openLetters, token: request.formToken)
     }
 
     private func figures(_ html: inout HTML, _ group: DeadLetterGroup) {
@@ -88,11 +88,11 @@ struct GroupPage: Sendable {
         }
     }
 
-    private func list(_ html: inout HTML, _ letters: [DeadLetterRow], _ group: DeadLetterGroup) {
+    private func list(_ html: inout HTML, _ letters: [DeadLetterRow], of group: DeadLetterGroup) {
         let count = Quantity.grouped(group.letters)
         html.element("h2", text: "Its letters")
         let caption = "\(Quantity.grouped(letters.count)) of \(count) dead letters, the newest first"
-        html.table(caption, letters, DeadLetterRow.columns(topic: sources.topic.name), by: "id")
+        html.table(caption, letters, columns: DeadLetterRow.columns(topic: sources.topic.name), by: "id")
         html.element("p") { html in
             let link = LocalLink("search", query: [HTTPItem("group", group.id)])
             html.link("Search these \(count), or decide differently", to: link)

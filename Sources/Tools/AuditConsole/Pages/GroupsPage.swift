@@ -35,7 +35,7 @@ struct GroupsPage: Sendable {
             }
             let what = onlyOpen ? "with open dead letters" : "of all states"
             let caption = "\(Quantity.grouped(groups.count)) groups \(what), the largest first"
-            html.table(caption, groups, DeadLetterGroup.columns, by: "group")
+            html.table(caption, groups, columns: DeadLetterGroup.columns, by: "group")
         }
         return .page(page)
     }

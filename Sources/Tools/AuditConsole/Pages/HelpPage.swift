@@ -42,7 +42,7 @@ enum HelpPage {
         let reasons = RefusalReason.allCases.filter { $0.deadLetterClass == deadLetterClass }
         html.table(
             "Reasons of the class \(deadLetterClass.rawValue)", reasons,
-            [
+            columns: [
                 .init("reason", \.rawValue), .init("rule") { RefusalGuide($0).rule },
                 .init("advice", title: "what to do") { RefusalGuide($0).advice },
             ] as [ReportColumn<RefusalReason>], by: "reason", id: \.rawValue)

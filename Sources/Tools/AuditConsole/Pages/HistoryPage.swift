@@ -40,7 +40,7 @@ struct HistoryPage: Sendable {
                 return
             }
             let caption = "Actions, the newest first" + (isCut ? "; the last one continues on the next page" : "")
-            html.table(caption, shown, ActionRun.columns)
+            html.table(caption, shown, columns: ActionRun.columns)
             let rest = runs.dropFirst(Self.runsMax).first?.last
             guard let before = rest.map({ $0.number + 1 }) ?? (isCut ? actions.dropLast().last?.number : nil) else {
                 return
@@ -145,7 +145,7 @@ struct HistoryFilter {
     func value(_ name: String) -> String? { items.last { $0.name == name }?.value }
 
     private mutating func instant(_ item: HTTPItem, _ now: Timestamp) -> Timestamp? {
-        do throws(UsageError) { return try FilterOptions.instant(item.name, item.value, now) } catch {
+        do throws(UsageError) { return try FilterOptions.instant(item.name, item.value, now: now) } catch {
             problems.append(error.description)
             return nil
         }

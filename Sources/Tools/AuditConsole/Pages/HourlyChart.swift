@@ -165,7 +165,7 @@ struct HourlyChart: Sendable {
             ]
         html.table(
             "Dead letters per hour by reason; hours without any are left out",
-            hours.reversed().filter { total($0) > 0 }, columns)
+            hours.reversed().filter { total($0) > 0 }, columns: columns)
     }
 
     /// The start of an hour, such as `2026-01-31 12:00`.

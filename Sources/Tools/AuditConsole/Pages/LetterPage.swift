@@ -86,9 +86,9 @@ struct LetterPage: Sendable {
                     html.card("Why it was refused") { $0.facts(letter.only("rule", "advice", "detail")) }
                     facts(&html, letter)
                     certificates(&html, letter)
-                    original(&html, letter, contents.problem, isRevealing: isRevealing)
+                    original(&html, letter, problem: contents.problem, isRevealing: isRevealing)
                 }
-                html.element("div") { html in aside(&html, request, letter, isRevealing: isRevealing) }
+                html.element("div") { html in aside(&html, request, letter: letter, isRevealing: isRevealing) }
             }
         }
     }
@@ -125,7 +125,7 @@ struct LetterPage: Sendable {
         }
     }
 
-    private func original(_ html: inout HTML, _ letter: JSONContent, _ problem: String, isRevealing: Bool) {
+    private func original(_ html: inout HTML, _ letter: JSONContent, problem: String, isRevealing: Bool) {
         let shown = letter["shown"]
         guard !shown.isNull else {
             html.element("h2", text: "The original")
@@ -140,7 +140,8 @@ struct LetterPage: Sendable {
         let headers = shown["headers"].elements
         if !headers.isEmpty {
             html.table(
-                Quantity.counted(headers.count, "header"), headers, Self.columns("name", "value", "bytes"), by: "name")
+                Quantity.counted(headers.count, "header"), headers, columns: Self.columns("name", "value", "bytes"),
+                by: "name")
         }
         if let note = shown["more_headers"].text ?? (headers.isEmpty ? "None." : nil) {
             html.element("p", [.class("cut")], text: note)
@@ -168,7 +169,7 @@ struct LetterPage: Sendable {
         names.map { name in ReportColumn(name) { $0[name] } }
     }
 
-    private func aside(_ html: inout HTML, _ request: ConsoleRequest, _ letter: JSONContent, isRevealing: Bool) {
+    private func aside(_ html: inout HTML, _ request: ConsoleRequest, letter: JSONContent, isRevealing: Bool) {
         let id = request.parameters[0]
         if request.visitor.role >= .operator, let state = letter["state"].text.flatMap(DeadLetterState.init) {
             html.card("Decide") { html in
@@ -196,6 +197,8 @@ struct LetterPage: Sendable {
             html.element("p", [.class("soft")], text: "Nobody has done anything about it.")
             return
         }
-        html.table("Actions, the newest first", history, Self.columns("at", "who", "action", "replay", "why", "detail"))
+        html.table(
+            "Actions, the newest first", history,
+            columns: Self.columns("at", "who", "action", "replay", "why", "detail"))
     }
 }

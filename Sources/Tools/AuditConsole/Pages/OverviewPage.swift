@@ -73,7 +73,8 @@ struct OverviewPage: Sendable {
                     html.element("p", [.class("soft")], text: "Nothing is open.")
                     return
                 }
-                html.table("Dead letters that look alike", contents.groups, DeadLetterGroup.columns, by: "group")
+                html.table(
+                    "Dead letters that look alike", contents.groups, columns: DeadLetterGroup.columns, by: "group")
             }
         }
     }
@@ -155,7 +156,7 @@ extension HTML {
     mutating func figures(_ content: (inout HTML) -> Void) { element("div", [.class("figures")], content: content) }
 
     /// A number with its name above and a remark below.
-    mutating func figure(_ label: String, _ number: String, _ remark: (inout HTML) -> Void) {
+    mutating func figure(_ label: String, _ number: String, remark: (inout HTML) -> Void) {
         element("div", [.class("card figure")]) { html in
             html.element("span", [.class("label")], text: label)
             html.element("b", text: number)

@@ -16,13 +16,13 @@ struct ReplayPages: Sendable {
 
     var routes: [ConsoleRoute] {
         [
-            ConsoleRoute(.get, "replays", .viewer, handler: list),
-            ConsoleRoute(.get, "replays/new", .operator, handler: dryRun),
-            ConsoleRoute(.get, "replays/*", .viewer, handler: one),
-            ConsoleRoute(.post, "replays", .operator, handler: begin),
-            ConsoleRoute(.post, "replays/*/continue", .operator, handler: resume),
-            ConsoleRoute(.post, "replays/*/stop", .operator, handler: stop),
-            ConsoleRoute(.post, "replays/*/abandon", .operator, handler: abandon),
+            ConsoleRoute(.get, "replays", for: .viewer, handler: list),
+            ConsoleRoute(.get, "replays/new", for: .operator, handler: dryRun),
+            ConsoleRoute(.get, "replays/*", for: .viewer, handler: one),
+            ConsoleRoute(.post, "replays", for: .operator, handler: begin),
+            ConsoleRoute(.post, "replays/*/continue", for: .operator, handler: resume),
+            ConsoleRoute(.post, "replays/*/stop", for: .operator, handler: stop),
+            ConsoleRoute(.post, "replays/*/abandon", for: .operator, handler: abandon),
         ]
     }
 
@@ -38,7 +38,9 @@ struct ReplayPages: Sendable {
                 html.element("p", [.class("soft")], text: "Nothing was replayed yet.")
                 return
             }
-            html.live("replays") { $0.table("Replays, the newest first", rows, ReplayRow.columns, by: "replay") }
+            html.live("replays") {
+                $0.table("Replays, the newest first", rows, columns: ReplayRow.columns, by: "replay")
+            }
         }
         return .page(page)
     }
@@ -56,12 +58,12 @@ struct ReplayPages: Sendable {
             html.live("outcome", every: seconds, isAnnounced: true) { Self.outcome(&$0, row) }
             html.live("progress", every: seconds) { Self.progress(&$0, row) }
             if request.visitor.role >= .operator {
-                html.live("controls", every: seconds) { controls(&$0, row, request.formToken) }
+                html.live("controls", every: seconds) { controls(&$0, row, token: request.formToken) }
             }
             html.live("records", every: seconds) { html in
                 html.element("h2", text: "Records")
                 let caption = "\(Quantity.grouped(records.count)) of \(Quantity.grouped(row.count)) records"
-                html.table(caption, records, ReplayRecordRow.columns, by: "dead_letter_id")
+                html.table(caption, records, columns: ReplayRecordRow.columns, by: "dead_letter_id")
             }
         }
         return .page(page)
@@ -92,7 +94,7 @@ struct ReplayPages: Sendable {
         html.facts(JSONContent(row, ReplayRow.columns))
     }
 
-    private func controls(_ html: inout HTML, _ row: ReplayRow, _ token: String) {
+    private func controls(_ html: inout HTML, _ row: ReplayRow, token: String) {
         let number = String(row.number)
         let isRunning = runs.isRunning(row.number)
         guard isRunning || (row.effectiveState != .completed && !row.isHeld) else { return }
@@ -133,11 +135,11 @@ extension ReplayPages {
         guard let selection = selection(filter) else { return .page(Self.nothingChosen) }
         do {
             let plan = try await runs.replays.prepare(selection)
-            return .page(planned(plan, filter, request.formToken))
+            return .page(planned(plan, filter, token: request.formToken))
         } catch let error as ReplayError { return .notice("No dry run", status: 409, error.description) }
     }
 
-    private func planned(_ plan: ReplayPlan, _ filter: LetterFilter, _ token: String) -> Page {
+    private func planned(_ plan: ReplayPlan, _ filter: LetterFilter, token: String) -> Page {
         Page("Dry run", section: .replays) { html in
             html.element("h1", text: "Dry run")
             html.element("p", [.class("lead")]) { html in
@@ -160,7 +162,7 @@ extension ReplayPages {
             let more = plan.count > Self.lettersShown ? "The first \(Self.lettersShown) of " : ""
             html.table(
                 "\(more)\(Quantity.counted(plan.count, "dead letter")), the oldest first",
-                plan.letters.prefix(Self.lettersShown), ReplayPlan.columns, by: "id")
+                plan.letters.prefix(Self.lettersShown), columns: ReplayPlan.columns, by: "id")
         }
     }
 

@@ -28,12 +28,11 @@ struct SearchPage: Sendable {
             }
         }
         let standing = try await sources.standing()
-        return .page(page(request, filter, rows, count: count, standing: standing))
+        return .page(page(request, filter, rows: rows, count: count, standing: standing))
     }
 
     private func page(
-        _ request: ConsoleRequest, _ filter: LetterFilter, _ rows: [DeadLetterRow], count: Int64?,
-        standing: IndexStanding
+        _ request: ConsoleRequest, _ filter: LetterFilter, rows: [DeadLetterRow], count: Int64?, standing: IndexStanding
     ) -> Page {
         Page("Search", section: .search) { html in
             html.element("h1", text: "Search")
@@ -45,7 +44,7 @@ struct SearchPage: Sendable {
             html.standing(standing)
             // Above the letters, which take several screens on a phone.
             if filter.text == nil, !filter.items.isEmpty, let count, count > 0, request.visitor.role >= .operator {
-                DecisionForms.ofMany(&html, filter, count, token: request.formToken)
+                DecisionForms.ofMany(&html, filter, count: count, token: request.formToken)
             }
             results(&html, rows, of: filter, count: count)
         }
@@ -60,7 +59,7 @@ struct SearchPage: Sendable {
         }
         let whole = count.map { " of \(Quantity.grouped($0))" } ?? ""
         let caption = "\(Quantity.grouped(shown.count))\(whole) dead letters, the newest first"
-        html.table(caption, shown, DeadLetterRow.columns(topic: sources.topic.name), by: "id")
+        html.table(caption, shown, columns: DeadLetterRow.columns(topic: sources.topic.name), by: "id")
         if rows.count > Self.pageSize, let last = shown.last {
             let next = HTTPItem("after", DeadLetterTable.Cursor(last).text)
             html.element("p") { html in
@@ -128,7 +127,7 @@ extension HTML {
         _ choices: [(String, String, [String])], _ texts: [(String, String, String)], value: (String) -> String?
     ) {
         element("div", [.class("filters")]) { html in
-            for (label, name, values) in choices { html.choice(label, name, values, chosen: value(name)) }
+            for (label, name, values) in choices { html.choice(label, name, from: values, chosen: value(name)) }
             for (label, name, example) in texts {
                 html.field(
                     label, id: "filter-\(name)",
@@ -139,7 +138,7 @@ extension HTML {
     }
 
     /// Writes a field with a list of values, of which `any` is the first.
-    private mutating func choice(_ label: String, _ name: String, _ choices: [String], chosen: String?) {
+    private mutating func choice(_ label: String, _ name: String, from choices: [String], chosen: String?) {
         let id = "filter-\(name)"
         element("div", [.class("field")]) { html in
             html.element("label", [Attribute("for", id)], text: label)

@@ -51,7 +51,7 @@ struct ConsoleRoute: Sendable {
     let handler: Handler
 
     /// - Parameter path: the path without its first slash, such as `letters/*/reveal`.
-    init(_ method: HTTPMethod, _ path: String, _ role: ConsoleRole, handler: @escaping Handler) {
+    init(_ method: HTTPMethod, _ path: String, for role: ConsoleRole, handler: @escaping Handler) {
         self.method = method
         self.path = path.split(separator: "/").map { $0 == "*" ? nil : String($0) }
         self.role = role

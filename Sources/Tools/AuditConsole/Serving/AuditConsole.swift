@@ -76,9 +76,11 @@ package final class AuditConsole: Sendable {
 
     private func signedIn(_ request: HTTPRequest, _ visitor: Visitor) async -> HTTPResponse {
         let token = tokens.token(visitor.sessionID)
-        func page(_ page: Page) -> HTTPResponse { self.page(page, visitor, token) }
+        func page(_ page: Page) -> HTTPResponse { self.page(page, visitor, token: token) }
         let form = request.method == .post ? HTTPForm.items(request.body) : []
-        if request.method == .post, !isOwnForm(request, form, visitor.sessionID) { return page(Self.foreignForm) }
+        if request.method == .post, !isOwnForm(request, form, secret: visitor.sessionID) {
+            return page(Self.foreignForm)
+        }
         if request.path == "/sign-in" { return redirect(LocalLink()) }
         if request.path == "/sign-out", request.method == .post { return await signOut(visitor) }
         let (route, parameters): (ConsoleRoute, [String])
@@ -127,7 +129,7 @@ package final class AuditConsole: Sendable {
             + "another site. Nothing was changed; open the page again.")
 
     /// Whether the request posts a form of this console and this session, in the encoding of forms.
-    private func isOwnForm(_ request: HTTPRequest, _ form: [HTTPItem], _ secret: String) -> Bool {
+    private func isOwnForm(_ request: HTTPRequest, _ form: [HTTPItem], secret: String) -> Bool {
         let type = request.headers["content-type"]?.prefix { $0 != ";" }.lowercased()
         let sent = form.filter { $0.name == ConsoleRequest.tokenField }
         guard type == "application/x-www-form-urlencoded", sent.count == 1 else { return false }
@@ -142,7 +144,7 @@ package final class AuditConsole: Sendable {
         return response
     }
 
-    private func page(_ page: Page, _ visitor: Visitor? = nil, _ token: String = "") -> HTTPResponse {
+    private func page(_ page: Page, _ visitor: Visitor? = nil, token: String = "") -> HTTPResponse {
         HTTPResponse(
             status: page.status, contentType: "text/html; charset=utf-8", body: page.document(visitor, formToken: token)
         )
@@ -169,11 +171,11 @@ extension AuditConsole {
         let form = HTTPForm.items(request.body)
         let fields = Dictionary(form.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         let next = fields["next"]
-        guard let secret = gate.formSecret(request), isOwnForm(request, form, secret) else {
+        guard let secret = gate.formSecret(request), isOwnForm(request, form, secret: secret) else {
             return signInPage(request, next: next, .stale)
         }
         let name = fields["name"] ?? ""
-        switch await gate.attempt(name, fields["password"] ?? "", request) {
+        switch await gate.attempt(name, fields["password"] ?? "", from: request) {
         case .failure(let problem):
             if problem == .wrong {
                 let peer = request.peer?.description ?? "?"

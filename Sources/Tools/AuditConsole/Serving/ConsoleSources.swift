@@ -22,16 +22,16 @@ extension ConsoleSources {
         let letter = LetterPage(sources: self)
         let decisions = Decisions(sources: self)
         return [
-            ConsoleRoute(.get, "", .viewer, handler: OverviewPage(sources: self).answer),
-            ConsoleRoute(.get, "groups", .viewer, handler: GroupsPage(sources: self).answer),
-            ConsoleRoute(.get, "groups/*", .viewer, handler: GroupPage(sources: self).answer),
-            ConsoleRoute(.get, "search", .viewer, handler: SearchPage(sources: self).answer),
-            ConsoleRoute(.get, "history", .viewer, handler: HistoryPage(sources: self).answer),
-            ConsoleRoute(.get, "help", .viewer) { _ in .page(HelpPage.page) },
-            ConsoleRoute(.get, "letters/*", .viewer, handler: letter.answer),
-            ConsoleRoute(.post, "letters/*/reveal", .investigator, handler: letter.reveal),
-            ConsoleRoute(.post, "letters/*/state", .operator, handler: decisions.ofOne),
-            ConsoleRoute(.post, "decisions", .operator, handler: decisions.ofMany),
+            ConsoleRoute(.get, "", for: .viewer, handler: OverviewPage(sources: self).answer),
+            ConsoleRoute(.get, "groups", for: .viewer, handler: GroupsPage(sources: self).answer),
+            ConsoleRoute(.get, "groups/*", for: .viewer, handler: GroupPage(sources: self).answer),
+            ConsoleRoute(.get, "search", for: .viewer, handler: SearchPage(sources: self).answer),
+            ConsoleRoute(.get, "history", for: .viewer, handler: HistoryPage(sources: self).answer),
+            ConsoleRoute(.get, "help", for: .viewer) { _ in .page(HelpPage.page) },
+            ConsoleRoute(.get, "letters/*", for: .viewer, handler: letter.answer),
+            ConsoleRoute(.post, "letters/*/reveal", for: .investigator, handler: letter.reveal),
+            ConsoleRoute(.post, "letters/*/state", for: .operator, handler: decisions.ofOne),
+            ConsoleRoute(.post, "decisions", for: .operator, handler: decisions.ofMany),
         ] + ReplayPages(sources: self, runs: runs).routes
     }
 }

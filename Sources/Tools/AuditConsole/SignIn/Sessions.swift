@@ -44,7 +44,7 @@ final class Sessions: Sendable {
     }
 
     /// Begins a session with a new ID, whatever ID the request contains.
-    func begin(_ name: UserName, _ role: ConsoleRole, _ method: SignInMethod, now: ContinuousClock.Instant = .now)
+    func begin(_ name: UserName, _ role: ConsoleRole, by method: SignInMethod, now: ContinuousClock.Instant = .now)
         -> Visitor
     {
         let id = SecretText.make(Self.idBytes)

@@ -53,7 +53,7 @@ final class SignInGate: Sendable {
             if let known, known.method == .proxy, known.name == name, known.role == role {
                 return .visitor(known, cookie: nil)
             }
-            let visitor = sessions.begin(name, role, .proxy)
+            let visitor = sessions.begin(name, role, by: .proxy)
             return .visitor(visitor, cookie: cookieField(visitor))
         case .noRole(let name):
             return .refused(
@@ -81,7 +81,7 @@ final class SignInGate: Sendable {
     /// The signed-in user and the cookie to set, or the reason why the sign-in failed.
     typealias Attempt = Result<(Visitor, cookie: String), SignInProblem>
 
-    func attempt(_ name: String, _ password: String, _ request: HTTPRequest) async -> Attempt {
+    func attempt(_ name: String, _ password: String, from request: HTTPRequest) async -> Attempt {
         guard let users = passwords?.users, name.utf8.count <= 255 else { return .failure(.wrong) }
         let network = PeerNetwork(client(request))
         let result = await check.withPlace { () async -> Attempt in
@@ -91,7 +91,7 @@ final class SignInGate: Sendable {
             guard let user = await check.user(name, password, among: users) else { return .failure(.wrong) }
             throttle.succeeded(network, name)
             if let former = cookie(sessionCookie, request) { sessions.end(former) }
-            let visitor = sessions.begin(user.name, user.role, .password(user.hash))
+            let visitor = sessions.begin(user.name, user.role, by: .password(user.hash))
             return .success((visitor, cookie: cookieField(visitor)))
         }
         return result ?? .failure(.busy)

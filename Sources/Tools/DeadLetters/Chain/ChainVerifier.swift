@@ -148,7 +148,7 @@ package struct ChainVerifier: Sendable {
     private func walks(_ evidence: ChainEvidence) -> some Sequence<ChainWalk> {
         let named = evidence.heads.filter { $0.value.digest != nil }.map(\.key)
         let names = Set(chains.filter { !$0.value.isEmpty }.map(\.key)).union(named).union(evidence.anchors.keys)
-        return names.sorted().lazy.map { ChainWalk($0, chains[$0]?.all ?? [], topic: topic, evidence) }
+        return names.sorted().lazy.map { ChainWalk($0, chains[$0]?.all ?? [], topic: topic, evidence: evidence) }
     }
 
     private static let foreignMax = 1_000

@@ -35,7 +35,7 @@ struct ChainWalk {
     private(set) var findings: [ChainFinding] = []
     private(set) var notes: [String] = []
 
-    init(_ name: ChainName, _ pieces: [ChainPiece], topic: String, _ evidence: ChainEvidence) {
+    init(_ name: ChainName, _ pieces: [ChainPiece], topic: String, evidence: ChainEvidence) {
         self.name = name
         self.topic = topic
         self.pieces = pieces

@@ -68,7 +68,7 @@ enum ExportCommand: DeadLetterCommand {
             records: records, chains: reading.report.chains.compactMap(ExportManifest.Chain.init), counts: counts,
             redactions: leftOut, redactionsAreRecorded: recorded != nil)
         try ExportFile(folder, manifestFile, isFirst: false).finish(with: manifest.json.bytes)
-        return report(reading.report, manifest, in: folder, context)
+        return report(reading.report, manifest, in: folder, context: context)
     }
 
     /// IDs of the letters with a redaction in the topic, for an export without a database.
@@ -81,7 +81,7 @@ enum ExportCommand: DeadLetterCommand {
     }
 
     private static func report(
-        _ report: ChainReport, _ manifest: ExportManifest, in folder: String, _ context: ToolContext
+        _ report: ChainReport, _ manifest: ExportManifest, in folder: String, context: ToolContext
     ) -> Int32 {
         let manifestSHA256 = SHA256.digest(manifest.json.bytes).hex
         if context.isJSON {

@@ -18,19 +18,19 @@ extension JSONValue {
     /// Reads a required member.
     ///
     /// - Parameter form: the expected form, in words that follow "not".
-    func required<Value>(_ name: String, _ form: String, _ read: (JSONValue) -> Value?) throws(ExportFault) -> Value {
+    func required<Value>(_ name: String, _ form: String, read: (JSONValue) -> Value?) throws(ExportFault) -> Value {
         guard let member = self[name] else { throw ExportFault(text: "has no \"\(name)\"") }
         guard let value = read(member) else { throw ExportFault(text: "has a \"\(name)\" that is not \(form)") }
         return value
     }
 
-    func requiredText(_ name: String) throws(ExportFault) -> String { try required(name, "a text", \.string) }
+    func requiredText(_ name: String) throws(ExportFault) -> String { try required(name, "a text", read: \.string) }
 
     func requiredNumber(_ name: String) throws(ExportFault) -> Int64 {
-        try required(name, "a number of 64 bits", \.int64)
+        try required(name, "a number of 64 bits", read: \.int64)
     }
 
-    func requiredBool(_ name: String) throws(ExportFault) -> Bool { try required(name, "true or false", \.bool) }
+    func requiredBool(_ name: String) throws(ExportFault) -> Bool { try required(name, "true or false", read: \.bool) }
 
     func requiredList(_ name: String) throws(ExportFault) -> JSONValue {
         try required(name, "a list") { $0.kind == .array ? $0 : nil }

@@ -74,7 +74,7 @@ enum ExportReading {
         // The export must hold every letter that was anchored before the end of its time range.
         let end = manifest.until ?? manifest.exportedAt
         let isAnchorOlder = anchor.map { $0.takenAt < end } ?? false
-        var (report, found) = try read(file, of: manifest, evidence, isAnchorOlder: isAnchorOlder, progress)
+        var (report, found) = try read(file, of: manifest, evidence: evidence, isAnchorOlder: isAnchorOlder, progress)
         if found.sha256 != manifest.sha256 || found.records != manifest.records {
             let difference =
                 "\(found.records) records with the SHA-256 \(found.sha256.hex), the manifest "
@@ -88,7 +88,7 @@ enum ExportReading {
 
     /// Reads the file until the verifier has every letter that its report depends on.
     private static func read(
-        _ file: String, of manifest: ExportManifest, _ evidence: ChainEvidence, isAnchorOlder: Bool,
+        _ file: String, of manifest: ExportManifest, evidence: ChainEvidence, isAnchorOlder: Bool,
         _ progress: TopicScan.Progress
     ) throws -> (report: ChainReport, found: (records: Int, sha256: SHA256Digest)) {
         var (evidence, exported) = (evidence, [Int32: ClosedRange<Int64>]())

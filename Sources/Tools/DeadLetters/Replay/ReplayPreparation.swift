@@ -53,7 +53,7 @@ package struct ReplayPreparation {
             let last = try await lastReplays(page.map(\.id))
             for row in page {
                 seen.insert(row.id)
-                if let why = Self.skip(row, last[row.id], selection) {
+                if let why = Self.skip(row, last[row.id], for: selection) {
                     skipped.append((row.id, why))
                 } else {
                     rows.append(row)
@@ -77,8 +77,8 @@ package struct ReplayPreparation {
         return Dictionary(last.map { ($0.letterID, $0) }, uniquingKeysWith: { $1 })
     }
 
-    static func skip(_ row: DeadLetterRow, _ last: ReplayRecordTable.Last?, _ selection: ReplaySelection) -> ReplayPlan
-        .Skipped?
+    static func skip(_ row: DeadLetterRow, _ last: ReplayRecordTable.Last?, for selection: ReplaySelection)
+        -> ReplayPlan.Skipped?
     {
         if let last, last.outcome == nil { return .held(replay: last.replay) }
         let isNamed = selection.includesResolved && selection.query.ids.contains(row.id)

@@ -44,7 +44,7 @@ final class ReplayReader {
     ///     which an auditor who sends nothing does not need.
     static func with<Value>(
         _ names: ReplayNames, _ ids: Set<String>, rows: [DeadLetterRow], isPreview: Bool = false,
-        _ body: (ReplayReader) async throws -> Value
+        body: (ReplayReader) async throws -> Value
     ) async throws -> Value {
         try await KafkaAdmin.with(names.kafka) { admin in
             try await TopicScan.with(names.kafka) { letters in

@@ -34,7 +34,7 @@ final class ReplayRun {
     private var lastDecision = ContinuousClock.now
 
     init(
-        _ names: ReplayNames, _ ledger: ReplayLedger, _ row: ReplayRow, limits: ReplayLimits, account: ReplayAccount,
+        _ names: ReplayNames, _ ledger: ReplayLedger, row: ReplayRow, limits: ReplayLimits, account: ReplayAccount,
         reader: ReplayReader, producer: KafkaProducer, stop: ReplayStop, report: @escaping (ReplayProgress) -> Void
     ) {
         self.names = names

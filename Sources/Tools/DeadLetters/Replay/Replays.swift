@@ -95,7 +95,7 @@ package struct Replays: Sendable {
             let isContinued = row.state != .prepared
             try await ledger.setState(
                 .running, note: isContinued ? "continued" : "", action: isContinued ? .replayStarted : nil)
-            do { return try await run(ledger, row, limits: limits, stop: stop, progress) } catch {
+            do { return try await run(ledger, row, limits: limits, stop: stop, progress: progress) } catch {
                 // If the database is gone, so is the replay's lock, and the replay counts as interrupted.
                 try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)
                 throw error
@@ -105,7 +105,7 @@ package struct Replays: Sendable {
 
     private func run(
         _ ledger: ReplayLedger, _ row: ReplayRow, limits: ReplayLimits, stop: ReplayStop,
-        _ progress: @escaping (ReplayProgress) -> Void
+        progress: @escaping (ReplayProgress) -> Void
     ) async throws -> ReplayProgress {
         let records = try await ledger.records()
         let unsent = Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID))
@@ -113,7 +113,7 @@ package struct Replays: Sendable {
         return try await ReplayReader.with(names, unsent, rows: rows) { reader in
             try await KafkaProducer.with(names.kafka, isUncompressed: { Topic.isUncompressed($0) }) { producer in
                 try await ReplayRun(
-                    names, ledger, row, limits: limits,
+                    names, ledger, row: row, limits: limits,
                     account: ReplayAccount(records, failingShareMax: limits.failingShareMax), reader: reader,
                     producer: producer, stop: stop, report: progress
                 ).run()

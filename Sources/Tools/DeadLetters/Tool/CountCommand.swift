@@ -33,7 +33,7 @@ enum CountCommand: DeadLetterCommand {
         let standing = try await context.standing(of: index)
         let counts = try await DeadLetterCounts.counts(by: by, query, limit: valuesMax, on: index)
         let total = try await DeadLetterCounts.count(query, on: index)
-        report(by.withoutGaps(counts, query, context.now), total: total, by, context)
+        report(by.withoutGaps(counts, query, now: context.now), total: total, by: by, context)
         context.console.note(standing.text)
         if counts.count == valuesMax { context.console.note("only \(valuesMax) values are shown: narrow the filter") }
         return ExitCode.found(total)
@@ -63,7 +63,7 @@ enum CountCommand: DeadLetterCommand {
         return ExitCode.success
     }
 
-    private static func report(_ counts: [Count], total: Int64, _ by: DeadLetterGrouping, _ context: ToolContext) {
+    private static func report(_ counts: [Count], total: Int64, by: DeadLetterGrouping, _ context: ToolContext) {
         guard !context.isJSON else {
             context.console.print(json: json(counts, total: total, by))
             return
@@ -109,7 +109,7 @@ extension DeadLetterGrouping {
     /// `--until`, or of the present if only `--since` is given, or else the last counted span.
     ///
     /// Gaps stay if the table would exceed `valuesMax` rows, as an impossible time of failure would cause.
-    fileprivate func withoutGaps(_ counts: [DeadLetterCounts.Count], _ query: DeadLetterQuery, _ now: Timestamp)
+    fileprivate func withoutGaps(_ counts: [DeadLetterCounts.Count], _ query: DeadLetterQuery, now: Timestamp)
         -> [DeadLetterCounts.Count]
     {
         guard let span else { return counts }

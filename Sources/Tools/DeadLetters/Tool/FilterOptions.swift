@@ -57,8 +57,8 @@ package enum FilterOptions {
         case "class": query.classes.insert(value)
         case "stage": query.stages.insert(value)
         case "state": query.states.formUnion(DeadLetterState(rawValue: value).map { [$0] } ?? [])
-        case "since": query.since = try instant(name, value, now)
-        case "until": query.until = try instant(name, value, now)
+        case "since": query.since = try instant(name, value, now: now)
+        case "until": query.until = try instant(name, value, now: now)
         case "transaction": query.transactionID = value
         case "bundle": query.bundleID = value
         case "environment": query.environment = value
@@ -76,7 +76,7 @@ package enum FilterOptions {
     }
 
     /// Parses a bound of a filter: a date, a time, or a time before the present such as `36h`.
-    package static func instant(_ name: String, _ text: String, _ now: Timestamp) throws(UsageError) -> Timestamp {
+    package static func instant(_ name: String, _ text: String, now: Timestamp) throws(UsageError) -> Timestamp {
         if let instant = Timestamp(iso8601: text) { return instant }
         let units: [Character: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
         guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),

@@ -35,7 +35,7 @@ struct JSONRendering {
         if isContainer, value.count == 0 {
             append(value.kind == .object ? "{}" : "[]")
         } else if isContainer, isRevealing || naming != .hidden {
-            value.kind == .object ? members(value, indent) : elements(value, naming, indent)
+            value.kind == .object ? members(value, indent) : elements(value, naming, indent: indent)
         } else if isRevealing, value.range.count <= max(0, bytesMax - bytes.count) {
             bytes.append(contentsOf: value.rawBytes)
         } else if !isRevealing, naming == .shown, Disclosure.isHarmless(value) {
@@ -46,7 +46,7 @@ struct JSONRendering {
         }
     }
 
-    private mutating func elements(_ list: JSONValue, _ naming: Naming, _ indent: String) {
+    private mutating func elements(_ list: JSONValue, _ naming: Naming, indent: String) {
         let inner = indent + "  "
         var written = 0
         append("[")

@@ -22,7 +22,7 @@ enum TailCommand: DeadLetterCommand {
         let limit = try context.arguments.value("limit", as: .int(0...100_000)) ?? 10
         // The ends are read first, so that `--follow` shows letters that arrive during the search.
         let ends = try await context.topic.watermarks().mapValues(\.high)
-        let rows = try await newest(query, limit, context)
+        let rows = try await newest(query, limit: limit, context)
         for row in rows.reversed() { print(row, context) }
         guard context.arguments.isSet("follow") else { return ExitCode.found(rows.count) }
         do {
@@ -36,7 +36,7 @@ enum TailCommand: DeadLetterCommand {
         return ExitCode.success
     }
 
-    private static func newest(_ query: DeadLetterQuery, _ limit: Int, _ context: ToolContext) async throws
+    private static func newest(_ query: DeadLetterQuery, limit: Int, _ context: ToolContext) async throws
         -> [DeadLetterRow]
     {
         guard limit > 0 else { return [] }

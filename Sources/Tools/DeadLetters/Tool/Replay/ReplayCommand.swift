@@ -38,7 +38,7 @@ enum ReplayCommand: DeadLetterCommand {
         if let number = try ReplayOptions.replay("continue", arguments) {
             let who = try context.auditor()
             let replays = try context.replays(on: try await context.database())
-            return try await send(number, who: who, replays, context)
+            return try await send(number, who: who, with: replays, context)
         }
         let selection = try ReplayOptions.selection(context)
         let isSending = arguments.isSet("send")
@@ -66,7 +66,7 @@ enum ReplayCommand: DeadLetterCommand {
         }
         let (number, taken) = try await replays.begin(plan, who: who, why: arguments.value("why") ?? "", limits: limits)
         if taken > 0 { context.console.note("\(taken) letters are left out, because another replay has taken them") }
-        return try await send(number, who: who, replays, context)
+        return try await send(number, who: who, with: replays, context)
     }
 
     private static func show(_ plan: ReplayPlan, isSending: Bool, _ context: ToolContext) throws {
@@ -89,12 +89,12 @@ enum ReplayCommand: DeadLetterCommand {
         return ExitCode.success
     }
 
-    private static func send(_ number: Int64, who: AuditorName, _ replays: Replays, _ context: ToolContext) async throws
-        -> Int32
+    private static func send(_ number: Int64, who: AuditorName, with replays: Replays, _ context: ToolContext)
+        async throws -> Int32
     {
         context.console.note("replay \(number) is recorded; Ctrl-C ends it after the records in flight")
         do {
-            let last = try await interruptibly(number, who: who, replays, context)
+            let last = try await interruptibly(number, who: who, with: replays, context)
             context.console.print(last.json, or: ReplayText.progress(last), context.arguments)
             if last.state != .completed {
                 context.console.note("\(last.note)\ncontinue with 'dead-letter replay --continue \(number)'")
@@ -109,7 +109,7 @@ enum ReplayCommand: DeadLetterCommand {
     }
 
     /// Runs the replay so that the first Ctrl-C or SIGTERM ends it after the records in flight.
-    private static func interruptibly(_ number: Int64, who: AuditorName, _ replays: Replays, _ context: ToolContext)
+    private static func interruptibly(_ number: Int64, who: AuditorName, with replays: Replays, _ context: ToolContext)
         async throws -> ReplayProgress
     {
         let stop = ReplayStop()
