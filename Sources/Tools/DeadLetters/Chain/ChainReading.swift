@@ -37,7 +37,7 @@ struct ChainReading: Sendable {
         var verifier = former?.verifier ?? ChainVerifier(topic: topic.name)
         verifier.expect(evidence)
         var next = former?.summary.held.mapValues(\.upperBound) ?? [:]
-        // The ends of the first pass: a later pass reads no letter that was not visited.
+        // Later passes end where the first one ended, so that they read only visited letters.
         var ends: [Int32: Int64]?
         while true {
             let isFirst = ends == nil
@@ -55,8 +55,7 @@ struct ChainReading: Sendable {
             }
             var report = verifier.report(evidence)
             guard isContinuous, !verifier.mustReadAgain else {
-                // The whole topic is read again, also if retention has removed unread letters or
-                // the topic was recreated.
+                // Reads the whole topic again: the verifier asks for it, or unread letters were removed.
                 next = [:]
                 verifier.removeLetters()
                 continue

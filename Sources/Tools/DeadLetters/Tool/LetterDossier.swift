@@ -15,7 +15,7 @@ package struct LetterDossier: Sendable {
     private struct Chain {
         var paths: [String]
         let problem: String?
-        /// The certificates; the faults of each are those found under any of the paths.
+        /// The certificates, each with the faults found under any of the paths.
         var certificates: [(reading: UnverifiedChain.Reading, faults: [Fault])]
 
         var fingerprints: [String?] { certificates.map { $0.reading.certificate?.fingerprint.hex } }
@@ -72,7 +72,7 @@ package struct LetterDossier: Sendable {
 
     private mutating func add(_ chain: UnverifiedChain, at path: String) {
         let new = Chain(paths: [path], problem: chain.problem, certificates: chain.readings.map { ($0, $0.faults) })
-        // A chain with an unreadable certificate equals no other one.
+        // A chain with an unreadable certificate is never merged into another one.
         let same = chains.firstIndex { $0.fingerprints == new.fingerprints && !new.fingerprints.contains(nil) }
         guard let same else { return chains.append(new) }
         chains[same].paths.append(path)
@@ -107,8 +107,8 @@ extension LetterDossier {
 
     /// The reason whose faults led to the refusal.
     ///
-    /// A root that only has the name of a configured one makes the chain invalid: that fault has
-    /// the reason `rootUntrusted`.
+    /// An invalid chain without a fault of its own has an untrusted root, which only bears the name
+    /// of a configured one.
     private var cause: RefusalReason? {
         let reason = facts["reason"].text.flatMap(RefusalReason.init)
         let isNamed = chains.contains { $0.certificates.contains { $0.faults.contains { $0.reason == reason } } }
