@@ -165,7 +165,7 @@ struct Decisions: Sendable {
         }
         let done = HTTPItem("done", String(changed))
         // Returns to the group's page if the form came from there.
-        if let group = filter.value("group"), filter.value("state") == "open", filter.items.count == 2 {
+        if let group = filter.items.value("group"), filter.items.value("state") == "open", filter.items.count == 2 {
             return .redirect(LocalLink("groups", group, query: [done]))
         }
         return .redirect(LocalLink("search", query: filter.items + [done]))

@@ -62,7 +62,7 @@ struct HistoryPage: Sendable {
                     [
                         ("Who", "who", "the whole name"), ("Replay", "replay", "its number"),
                         ("Since", "since", "2026-01-31, or 7d"), ("Before", "until", "2026-01-31, or 1h"),
-                    ], value: filter.value)
+                    ], value: filter.items.value)
                 html.submit("Filter", clearing: LocalLink("history"))
             }
         }
@@ -141,8 +141,6 @@ struct HistoryFilter {
             self.items.append(item)
         }
     }
-
-    func value(_ name: String) -> String? { items.last { $0.name == name }?.value }
 
     private mutating func instant(_ item: HTTPItem, _ now: Timestamp) -> Timestamp? {
         do throws(UsageError) { return try FilterOptions.instant(item.name, item.value, now: now) } catch {

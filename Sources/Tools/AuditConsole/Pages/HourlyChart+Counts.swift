@@ -5,15 +5,14 @@ import Store
 extension HourlyChart {
     /// The start of the given number of hours, of which the current hour is the last.
     static func start(of hourCount: Int, now: Timestamp) -> Timestamp {
-        Timestamp(milliseconds: end(now) - Int64(hourCount) * hourMilliseconds)
+        Timestamp(milliseconds: (now.milliseconds / hourMilliseconds + 1 - Int64(hourCount)) * hourMilliseconds)
     }
-
-    private static func end(_ now: Timestamp) -> Int64 { (now.milliseconds / hourMilliseconds + 1) * hourMilliseconds }
 
     /// Counts the matching letters of the last hours.
     init(_ query: DeadLetterQuery, _ hourCount: Int, now: Timestamp, on database: PostgresClient) async throws {
         var query = query
-        query.since = Self.start(of: hourCount, now: now)
+        let start = Self.start(of: hourCount, now: now)
+        query.since = start
         let reasons = try await DeadLetterCounts.counts(by: .reason, query, limit: Self.seriesMax, on: database)
             .compactMap(\.value)
         var all = try await Self.hourly(query, hourCount, on: database)
@@ -27,7 +26,7 @@ extension HourlyChart {
         }
         let rest = all.filter { $0.value > 0 }
         if !rest.isEmpty { series.append(Series(reason: nil, letters: rest)) }
-        let first = Self.end(now) - Int64(hourCount) * Self.hourMilliseconds
+        let first = start.milliseconds
         self.init(hours: (0..<Int64(hourCount)).map { first + $0 * Self.hourMilliseconds }, series: series)
     }
 

@@ -32,8 +32,6 @@ struct LetterFilter: Sendable, Equatable {
         }
     }
 
-    func value(_ name: String) -> String? { items.last { $0.name == name }?.value }
-
     /// The items with absolute times: a relative time would select other letters later.
     var fixedItems: [HTTPItem] {
         let instants = ["since": query.since, "until": query.until]

@@ -75,14 +75,14 @@ struct SearchPage: Sendable {
             html.field(
                 "Any identifier", id: "q",
                 [
-                    .type("search"), .name("q"), .value(filter.value("q") ?? ""), HTML.Attribute("data-search", nil),
-                    HTML.Attribute("spellcheck", "false"),
+                    .type("search"), .name("q"), .value(filter.items.value("q") ?? ""),
+                    HTML.Attribute("data-search", nil), HTML.Attribute("spellcheck", "false"),
                 ],
                 hint: "ID of a letter, transaction, bundle, product, group or worker; fingerprint; "
                     + "or TOPIC/PARTITION/OFFSET. Other filters are then ignored.")
             html.element("details", HTML.Attribute.flag("open", isOpen)) { html in
                 html.element("summary", text: "Filters")
-                html.filters(Self.choices, Self.texts, value: filter.value)
+                html.filters(Self.choices, Self.texts, value: filter.items.value)
             }
             html.submit("Search", clearing: LocalLink("search"))
         }

@@ -17,18 +17,20 @@ struct ConsoleRequest: Sendable {
     /// The value of a field of the form, without white space around it.
     ///
     /// `nil` if the field is missing.
-    func field(_ name: String) -> String? {
-        form.last { $0.name == name }?.value.trimmingCharacters(in: .whitespacesAndNewlines)
-    }
+    func field(_ name: String) -> String? { form.value(name)?.trimmingCharacters(in: .whitespacesAndNewlines) }
 
     /// The value of an argument of the query, without white space around it.
     ///
     /// `nil` if the argument is missing or empty.
     func argument(_ name: String) -> String? {
-        guard let item = http.queryItems.last(where: { $0.name == name }) else { return nil }
-        let value = item.value.trimmingCharacters(in: .whitespacesAndNewlines)
-        return value.isEmpty ? nil : value
+        let value = http.query[name]?.trimmingCharacters(in: .whitespacesAndNewlines)
+        return value == "" ? nil : value
     }
+}
+
+extension [HTTPItem] {
+    /// The value of the last item of this name.
+    func value(_ name: String) -> String? { last { $0.name == name }?.value }
 }
 
 enum ConsoleResponse: Sendable {

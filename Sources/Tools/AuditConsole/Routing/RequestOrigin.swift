@@ -4,7 +4,6 @@ import Synchronization
 /// Whether a request is meant for this console, and comes from one of its own pages.
 final class RequestOrigin: Sendable {
     private let names: [String]
-    private let publicHost: String?
     /// The hosts under which the console is reached, in lower case, with their ports.
     private let hosts: Mutex<Set<String>>
 
@@ -15,8 +14,7 @@ final class RequestOrigin: Sendable {
         let isLoopback = IPAddress(address)?.isLoopback ?? false
         let own = address.contains(":") ? "[\(address)]" : address
         names = (isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : []) + [own]
-        publicHost = publicURL?.host
-        hosts = Mutex(Set([publicHost].compactMap { $0 }))
+        hosts = Mutex(Set([publicURL?.host].compactMap(\.self)))
     }
 
     /// Adds the hosts by which the console is reached directly.

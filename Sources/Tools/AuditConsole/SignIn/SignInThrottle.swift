@@ -11,34 +11,27 @@ final class SignInThrottle: Sendable {
         var count = 0
         var last: ContinuousClock.Instant
 
-        func wait(_ limits: Limits, now: ContinuousClock.Instant) -> Duration {
-            guard count >= limits.freeCount else { return .zero }
-            let doublings = min(count - limits.freeCount, 20)
-            let pause = min(Duration.seconds(1 << doublings), limits.waitMax)
+        func wait(_ waitMax: Duration, now: ContinuousClock.Instant) -> Duration {
+            guard count >= SignInThrottle.freeMax else { return .zero }
+            let pause = min(Duration.seconds(1 << min(count - SignInThrottle.freeMax, 20)), waitMax)
             return max(.zero, last + pause - now)
         }
-    }
-
-    struct Limits: Sendable {
-        let freeCount: Int
-        let waitMax: Duration
-
-        static let network = Limits(freeCount: 5, waitMax: .seconds(900))
-        static let name = Limits(freeCount: 5, waitMax: .seconds(60))
     }
 
     private enum Key: Hashable {
         case network(PeerNetwork)
         case name(String)
 
-        var limits: Limits {
+        var waitMax: Duration {
             switch self {
-            case .network: .network
-            case .name: .name
+            case .network: .seconds(900)
+            case .name: .seconds(60)
             }
         }
     }
 
+    /// Maximum failures without a wait.
+    private static let freeMax = 5
     /// Maximum networks and names; above it, those that failed longest ago are dropped.
     private static let keysMax = 20_000
     private static let forgottenAfter = Duration.seconds(3600)
@@ -51,7 +44,7 @@ final class SignInThrottle: Sendable {
     func begin(_ network: PeerNetwork, _ name: String, now: ContinuousClock.Instant = .now) -> Duration? {
         failures.withLock { failures in
             let keys: [Key] = [.network(network), .name(name)]
-            let wait = keys.compactMap { key in failures[key].map { $0.wait(key.limits, now: now) } }.max()
+            let wait = keys.compactMap { key in failures[key].map { $0.wait(key.waitMax, now: now) } }.max()
             if let wait, wait > .zero { return wait }
             for key in keys {
                 if let last = failures[key]?.last, now - last > Self.forgottenAfter { failures[key] = nil }

@@ -55,7 +55,6 @@ package struct ChainEvidence: Sendable {
 /// the verifier cannot detect a consistent forgery of all letters and of the group's commits.
 package struct ChainVerifier: Sendable {
     private let topic: String
-    private let recentMax: Int?
     private let empty: ChainPieces
     private var chains: [ChainName: ChainPieces] = [:]
     private var findings: [ChainFinding] = []
@@ -69,7 +68,6 @@ package struct ChainVerifier: Sendable {
     ///   `nil` for all. The default covers what a worker usually writes again after a crash.
     package init(topic: String, recentMax: Int? = 256) {
         self.topic = topic
-        self.recentMax = recentMax
         empty = ChainPieces(recentMax: recentMax)
     }
 
