@@ -30,7 +30,7 @@ enum DeclaredStatements {
 
     private static let upserts: [any DeclaredStatement] =
         of(RememberedRevision.raise) + of(EntitlementTable.write) + of(RevisionTable.add) + of(TransactionTable.raise)
-        + of(OwnerTable.write)
+        + of(OwnerTable.write) + of(OwnershipFactTables.raiseFacts)
 
     private static let rereading: [any DeclaredStatement] = [
         TransactionTable.read, TransactionTable.scopes, TransactionTable.replace, RenewalTable.read,
@@ -76,10 +76,9 @@ enum DeclaredStatements {
         LinkBacklog.changes, LinkBacklog.purchases, LinkingRulesTable.write, LinkingRulesTable.read,
         OwnerChangeTable.record, OwnerChangeTable.take, OwnerChangeTable.putBack, OwnerChangeTable.removeProjected,
         OwnerTable.read, OwnerTable.readWithChanges, OwnerTable.user, OwnerTable.notify,
-        AppTransactionGroupTable.owners, AppTransactionGroupTable.dependants, OwnershipFactTables.raiseFacts,
-        OwnershipFactTables.raiseRenewals, OwnershipFactTables.raiseClaims, OwnershipFactTables.replaceFacts,
-        OwnershipFactTables.replaceRenewals, OwnershipFactTables.readFacts, OwnershipFactTables.readRenewals,
-        OwnershipFactTables.readClaims,
+        AppTransactionGroupTable.owners, AppTransactionGroupTable.dependants, OwnershipFactTables.raiseRenewals,
+        OwnershipFactTables.raiseClaims, OwnershipFactTables.replaceFacts, OwnershipFactTables.replaceRenewals,
+        OwnershipFactTables.readFacts, OwnershipFactTables.readRenewals, OwnershipFactTables.readClaims,
     ]
 
     private static let deadLetters: [any DeclaredStatement] = [

@@ -91,6 +91,14 @@ import Testing
         #expect(code == 0, "\(output)")
     }
 
+    @Test func `an older revision that names the owner leaves the revocation of the newest`() async throws {
+        let rig = try await RebuildRig()
+        let revoked = Self.purchase(signed: 2, token: nil, account: nil).with { $0.transaction?.revocationDate = 1_500 }
+        try await rig.settle([revoked, Self.purchase(signed: 1, token: Self.anna, account: "701")])
+        let rows = try await rig.client.query("SELECT account_token, revocation_date_ms FROM ownership_facts")
+        #expect(rows.map { "\($0.text(0)) \($0.optionalInt8(1) ?? 0)" } == ["\(Self.anna) 1500"])
+    }
+
     @Test func `a receipt leaves the token of the JWS`() async throws {
         let rig = try await RebuildRig()
         let receipt = Self.purchase(signed: 9, token: nil, account: nil).with { $0.method = .receipt }

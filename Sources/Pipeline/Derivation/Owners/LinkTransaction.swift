@@ -20,6 +20,7 @@ struct LinkTransaction {
     private var locked: Set<AppTransactionGroup>
     /// The batch's purchases, followed by others that depend on them.
     private var purchases: [LinkedPurchase] = []
+    private var newFacts = NewOwnershipFacts()
     private var links: [AppScope: AccountLinks] = [:]
     private var siblings: [AppTransactionGroup: SiblingOwner] = [:]
     private var contradictionCount: Int
@@ -56,13 +57,13 @@ struct LinkTransaction {
         pipeline.add(Locks.sharedLinks)
         pipeline.add(Locks.accounts, Array(locked))
         pipeline.add(Locks.ownership, scopes)
-        pipeline.add(OwnershipFactTables.raiseFacts, unlessEmpty: batch.transactions)
-        pipeline.add(OwnershipFactTables.raiseRenewals, unlessEmpty: Array(batch.renewals.values))
         let contradictions = pipeline.add(OwnershipFactTables.raiseClaims, unlessEmpty: Array(batch.claims.values))
         let reading = OwnershipReading(scopes, in: &pipeline)
         let answers = try await connection.run(pipeline)
         if let contradictions { contradictionCount += answers[contradictions][0] }
-        purchases = reading.purchases(answers).map { LinkedPurchase($0) }
+        let (read, new) = reading.purchases(answers, adding: batch.transactions, batch.renewals)
+        purchases = read.map { LinkedPurchase($0) }
+        newFacts = new
     }
 
     /// Reads the links, and the users that the accounts' other purchases name.
@@ -157,7 +158,7 @@ extension LinkTransaction {
         guard !wanted.isEmpty else { return }
         var pipeline = Pipeline()
         let reading = OwnershipReading(Array(Set(wanted.map(\.scope))), in: &pipeline)
-        let read = reading.purchases(try await connection.run(pipeline))
+        let read = reading.purchases(try await connection.run(pipeline)).purchases
         let first = purchases.count
         purchases += read.filter { wanted.contains($0.key) }.map { LinkedPurchase($0) }
         let added = first..<purchases.count
@@ -190,7 +191,7 @@ extension LinkTransaction {
         return accounts
     }
 
-    /// Writes changed owners, and marks their purchases for a projection.
+    /// Writes the batch's facts and changed owners, and marks the purchases of these owners for a projection.
     ///
     /// The first owner of a purchase needs no mark if a record is forwarded: its facts reach
     /// `entitle-worker` only after this commit, so every projection reads this owner or a later
@@ -211,6 +212,8 @@ extension LinkTransaction {
             if !owner.isSameOwnership(as: stored) { changes.append((key, hasRecord)) }
         }
         var pipeline = Pipeline()
+        pipeline.add(OwnershipFactTables.raiseFacts, new: newFacts.first, newRows, others: newFacts.others)
+        pipeline.add(OwnershipFactTables.raiseRenewals, unlessEmpty: newFacts.renewals)
         pipeline.add(OwnerTable.write, new: new, newRows, others: others)
         guard !pipeline.isEmpty else { return }
         pipeline.add(OwnerChangeTable.record, unlessEmpty: changes)

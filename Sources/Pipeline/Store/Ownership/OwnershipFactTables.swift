@@ -10,54 +10,18 @@ package enum OwnershipFactTables {
     /// A user named by the ingestion service with a transaction of a purchase.
     package typealias Claim = (purchase: PurchaseKey, claim: UserClaim)
 
-    package static let raiseFacts = Statement<[TransactionFact], Void>(
-        [.rows("new", factKey + factTerms + factNames + factRevocation)],
-        """
-        INSERT INTO ownership_facts AS known ($new.columns)
-        SELECT * FROM $new
-        ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id, track)
-        DO UPDATE SET
-            (\(factTerms.names())) = (
-                SELECT * FROM (VALUES
-                    (\(factTerms.names(of: "excluded"))),
-                    (\(factTerms.names(of: "known")))
-                ) AS newest (\(factTerms.names()))
-                ORDER BY signed_date_ms DESC, content_hash DESC LIMIT 1
-            ),
-            \(NamedColumn.all.map(\.assignment).joined(separator: ", ")),
-            -- No receipt lifts what another took back.
-            (\(factRevocation.names())) = (
-                SELECT \(factRevocation.names()) FROM (VALUES
-                    (known.track = 'jws', \(factRevocation.names(of: "excluded"))),
-                    (false, \(factRevocation.names(of: "known")))
-                ) AS newest (is_jws, \(factRevocation.names()))
-                ORDER BY is_jws DESC, revoked_signed_date_ms DESC NULLS LAST,
-                    revoked_content_hash DESC NULLS LAST LIMIT 1
-            )
-        WHERE \(NamedColumn.isNewer)
-           OR \(NamedColumn.all.map(\.isRaised).joined(separator: " OR "))
-           OR known.revoked_signed_date_ms IS NULL
-                AND excluded.revoked_signed_date_ms IS NOT NULL
-           OR (excluded.revoked_signed_date_ms, excluded.revoked_content_hash)
-                > (known.revoked_signed_date_ms, known.revoked_content_hash)
-        """)
+    /// Raises facts to given revisions, which were compared with the stored ones under the purchases' locks.
+    package static let raiseFacts = Upsert<TransactionFact>(
+        into: "ownership_facts", factKey + factContent,
+        onConflict: "(\(factKey.names())) DO UPDATE SET \(factContent.excluded)")
 
+    /// Raises renewal infos like `raiseFacts`.
     package static let raiseRenewals = Statement<[RenewalFact], Void>(
-        [.rows("new", RenewalKey.columns.of(\.key) + renewalTerms + renewalNames)],
+        [.rows("new", renewalKey + renewalContent)],
         """
-        INSERT INTO ownership_renewals AS known ($new.columns)
+        INSERT INTO ownership_renewals ($new.columns)
         SELECT * FROM $new
-        ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE
-        SET (\(renewalTerms.names())) = (
-                SELECT * FROM (VALUES
-                    (\(renewalTerms.names(of: "excluded"))),
-                    (\(renewalTerms.names(of: "known")))
-                ) AS newest (\(renewalTerms.names()))
-                ORDER BY signed_date_ms DESC, content_hash DESC LIMIT 1
-            ),
-            \(NamedColumn.all.map(\.assignment).joined(separator: ", "))
-        WHERE \(NamedColumn.isNewer)
-           OR \(NamedColumn.all.map(\.isRaised).joined(separator: " OR "))
+        ON CONFLICT (\(renewalKey.names())) DO UPDATE SET \(renewalContent.excluded)
         """)
 
     /// Stores claims; of several with one transaction, the claim of the earliest raw record is kept.
@@ -86,12 +50,11 @@ package enum OwnershipFactTables {
         """)
 
     /// Overwrites the table's rows.
-    package static let replaceFacts = Statement.replacing(
-        "ownership_facts", key: factKey, terms: factTerms + factNames + factRevocation)
+    package static let replaceFacts = Statement.replacing("ownership_facts", key: factKey, terms: factContent)
 
     /// Overwrites the table's rows.
     package static let replaceRenewals = Statement.replacing(
-        "ownership_renewals", key: RenewalKey.columns.of(\.key), terms: renewalTerms + renewalNames)
+        "ownership_renewals", key: renewalKey, terms: renewalContent)
 }
 
 extension OwnershipFactTables {
@@ -101,26 +64,20 @@ extension OwnershipFactTables {
         Column("bundle_id", \.key.bundleID), Column("track", \.track),
     ]
 
-    /// Columns from the newest revision.
-    private static let factTerms: Columns<TransactionFact> = [
-        Column("signed_date_ms", \.revision.signedDate), Column("content_hash", \.revision.contentHash),
-        Column("trust", \.trust), Column("purchase_date_ms", \.identity.purchaseDate),
-        Column("product_type", \.identity.type), Column("expires_date_ms", \.expiresDate),
-    ]
+    private static let factContent: Columns<TransactionFact> =
+        Revision.columns.of { $0.revision } + [
+            Column("trust", \.trust), Column("purchase_date_ms", \.identity.purchaseDate),
+            Column("product_type", \.identity.type), Column("expires_date_ms", \.expiresDate),
+            Column("revocation_date_ms", \.revocation?.date), Column("account_token", \.appAccountToken),
+            Column("app_transaction_id", \.appTransactionID),
+        ] + TransactionTable.naming + TransactionTable.revoking
 
-    /// Columns from the newest revision that names the value.
-    private static let factNames: Columns<TransactionFact> =
-        [Column("account_token", \.appAccountToken), Column("app_transaction_id", \.appTransactionID)]
-        + TransactionTable.naming
+    private static let renewalKey = RenewalKey.columns.of(\RenewalFact.key)
 
-    /// Columns from the newest revision that states a revocation.
-    private static let factRevocation = [Column("revocation_date_ms", \.revocation?.date)] + TransactionTable.revoking
-
-    private static let renewalTerms = Revision.columns.of(\RenewalFact.revision)
-
-    private static let renewalNames: Columns<RenewalFact> =
-        [Column("account_token", \.appAccountToken), Column("app_transaction_id", \.appTransactionID)]
-        + OlderNaming.columns.of(\.olderNaming)
+    private static let renewalContent: Columns<RenewalFact> =
+        Revision.columns.of(\.revision) + [
+            Column("account_token", \.appAccountToken), Column("app_transaction_id", \.appTransactionID),
+        ] + OlderNaming.columns.of(\.olderNaming)
 
     private static let claimKey: Columns<Claim> =
         PurchaseKey.columns.of(\.purchase) + [Column("transaction_id", \.claim.transactionID)]
