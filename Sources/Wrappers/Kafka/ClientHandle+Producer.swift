@@ -111,7 +111,8 @@ extension ClientHandle {
         ///
         /// `nil` after closing.
         var client: ClientHandle?
-        var handles: [String: OpaquePointer] = unsafe [:]
+        /// A list, because a producer writes to few topics and nearly all records to the first.
+        var handles: [(topic: String, pointer: OpaquePointer)] = unsafe []
     }
 
     private let state: Mutex<State>
@@ -127,12 +128,14 @@ extension ClientHandle {
     /// `nil` after closing.
     func handle(_ topic: String) -> OpaquePointer? {
         unsafe state.withLock { state in
-            if let handle = unsafe state.handles[topic] { return unsafe handle }
+            if let known = unsafe state.handles.first(where: { unsafe $0.topic == topic }) {
+                return unsafe known.pointer
+            }
             guard let client = state.client,
                 let handle = unsafe rd_kafka_topic_new(
                     client.pointer, topic, isUncompressed(topic) ? uncompressed(client) : nil)
             else { return nil }
-            unsafe state.handles[topic] = handle
+            unsafe state.handles.append((topic, handle))
             return unsafe handle
         }
     }
@@ -147,8 +150,8 @@ extension ClientHandle {
 
     func close() {
         state.withLock { state in
-            unsafe state.handles.values.forEach { unsafe rd_kafka_topic_destroy($0) }
-            unsafe state.handles = [:]
+            unsafe state.handles.forEach { unsafe rd_kafka_topic_destroy($0.pointer) }
+            unsafe state.handles = []
             state.client = nil
         }
     }

@@ -95,8 +95,14 @@ package final class KafkaProducer: Sendable {
                 bytes = 0
             }
             bytes += size
-            if let error = await enqueue(records[index], tickets, at: index) {
-                delivery.settle(index, offset: -1, error: error)
+            while let error = produce(records[index], tickets, at: index) {
+                guard error.code == .queueFull else {
+                    delivery.settle(index, offset: -1, error: error)
+                    break
+                }
+                // The producer's thread frees room as delivery reports arrive.
+                flush()
+                try? await Task.sleep(for: .milliseconds(2))
             }
         }
         flush()
@@ -109,16 +115,12 @@ package final class KafkaProducer: Sendable {
     /// Sends and waits until each record is acknowledged or has failed.
     package func send(_ records: [ProducerRecord]) async -> DeliveryReport { await enqueue(records).report() }
 
-    private func enqueue(_ record: ProducerRecord, _ tickets: DeliveryTickets, at index: Int) async -> KafkaError? {
-        while true {
-            guard let client = shared.client else { return .closed("producer") }
-            guard let topic = unsafe topics.handle(record.topic) else { return .closed("producer") }
-            guard let error = unsafe client.produce(record, to: topic, tickets, index) else { return nil }
-            guard error.code == .queueFull else { return error }
-            // The producer's thread frees room as delivery reports arrive.
-            thread.flush(client)
-            try? await Task.sleep(for: .milliseconds(2))
+    /// Copies one record into librdkafka's queue; `nil` if librdkafka took the record.
+    private func produce(_ record: ProducerRecord, _ tickets: DeliveryTickets, at index: Int) -> KafkaError? {
+        guard let client = shared.client, let topic = unsafe topics.handle(record.topic) else {
+            return .closed("producer")
         }
+        return unsafe client.produce(record, to: topic, tickets, index)
     }
 
     /// Calls `body` with a client and closes the client afterwards, even if `body` throws.
