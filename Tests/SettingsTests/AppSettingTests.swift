@@ -48,6 +48,10 @@ import Testing
                 + "Sandbox, Xcode, LocalTesting"
         ),
         (
+            #"{"bundle_id": "a", "environment": "Prod"}"#,
+            "there is no such environment. Apple's are Production, Sandbox, Xcode, LocalTesting"
+        ),
+        (
             #"{"bundle_id": "a", "environment": "Production", "app_apple_id": "12"}"#,
             "expected a positive integer, found a text"
         ),

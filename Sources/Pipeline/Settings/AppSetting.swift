@@ -2,7 +2,7 @@
 package struct AppSetting: Hashable, Sendable {
     package let bundleID: String
 
-    /// The environment: `Production`, `Sandbox`, `Xcode`, `LocalTesting`, or one that Apple adds later.
+    /// The environment: `Production`, `Sandbox`, `Xcode` or `LocalTesting`.
     package let environment: String
 
     /// Apple's number of the app; required in Production.
@@ -57,7 +57,7 @@ enum AppMember: String, CaseIterable {
     var expected: String {
         switch self {
         case .bundleID: "a text of 1 to 255 bytes"
-        case .environment: "a text of 1 to 255 bytes, such as \(AppleEnvironment.names)"
+        case .environment: "one of \(AppleEnvironment.names)"
         case .appAppleID: "a positive integer"
         case .roots: "a list of one or more paths of PEM or DER files"
         case .isTestRootInProduction: "true or false"

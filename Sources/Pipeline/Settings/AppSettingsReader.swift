@@ -29,11 +29,7 @@ struct AppSettingsReader {
         for (key, _) in value.members {
             let name = key.string ?? ""
             if !AppMember.names.contains(name) {
-                let hint = Spelling.hint(for: name, among: AppMember.names)
-                report(
-                    "\(path).\(name)",
-                    "there is no such member\(hint.isEmpty ? "." : hint) The members are "
-                        + AppMember.names.joined(separator: ", "))
+                report("\(path).\(name)", Self.unknown("member", name, known: AppMember.names, lead: "The members are"))
             }
         }
         let bundleID = text(.bundleID, of: value, at: path)
@@ -74,16 +70,18 @@ struct AppSettingsReader {
         return text
     }
 
-    /// Reads the environment: accepts names that Apple may add, but reports misspellings of known names.
+    /// Reads the environment: one of those that the database's `is_environment` knows.
     private mutating func environment(of app: JSONValue, at path: String) -> String? {
         guard let text = text(.environment, of: app, at: path) else { return nil }
         let known = AppleEnvironment.allCases.map(\.rawValue)
-        if !known.contains(text), let meant = Spelling.suggestion(for: text, among: known) {
-            report(
-                "\(path).environment",
-                "there is no such environment, did you mean \(meant)? Apple's are " + known.joined(separator: ", "))
-        }
-        return text
+        if known.contains(text) { return text }
+        report("\(path).environment", Self.unknown("environment", text, known: known, lead: "Apple's are"))
+        return nil
+    }
+
+    private static func unknown(_ kind: String, _ word: String, known: [String], lead: String) -> String {
+        let hint = Spelling.hint(for: word, among: known)
+        return "there is no such \(kind)\(hint.isEmpty ? "." : hint) \(lead) \(known.joined(separator: ", "))"
     }
 
     private mutating func appAppleID(of app: JSONValue, at path: String) -> Int64? {
