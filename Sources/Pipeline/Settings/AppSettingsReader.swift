@@ -74,9 +74,10 @@ struct AppSettingsReader {
     private mutating func environment(of app: JSONValue, at path: String) -> String? {
         guard let text = text(.environment, of: app, at: path) else { return nil }
         let known = AppleEnvironment.allCases.map(\.rawValue)
-        if known.contains(text) { return text }
-        report("\(path).environment", Self.unknown("environment", text, known: known, lead: "Apple's are"))
-        return nil
+        if !known.contains(text) {
+            report("\(path).environment", Self.unknown("environment", text, known: known, lead: "Apple's are"))
+        }
+        return text
     }
 
     private static func unknown(_ kind: String, _ word: String, known: [String], lead: String) -> String {
