@@ -5,13 +5,12 @@ package import Postgres
 ///
 /// A trigger adds each new change; a row is removed when the broker has acknowledged its record.
 package enum OutboxTable {
-    /// A change, and the ID of its row in the outbox.
-    package typealias Change = (id: Int64, change: RecordedChange)
+    /// A change with the ID of its row in the outbox, and the newest version of its user.
+    package typealias Change = (id: Int64, change: RecordedChange, newestVersion: Int64)
 
     /// Changes that are published together, and the present entitlements of their users, from one snapshot.
     package struct Batch: Sendable {
         package let changes: [Change]
-        package let versions: [(userID: Identifier, version: Int64)]
         package let held: [HeldEntitlements.Row]
     }
 
@@ -21,10 +20,9 @@ package enum OutboxTable {
     package static func read(on connection: PostgresConnection) async throws -> Batch {
         var pipeline = Pipeline()
         let changes = pipeline.add(changes)
-        let versions = pipeline.add(versions)
         let held = pipeline.add(held)
         let answers = try await connection.snapshot { [pipeline] in try await $0.run(pipeline) }
-        return Batch(changes: Array(answers[changes]), versions: Array(answers[versions]), held: Array(answers[held]))
+        return Batch(changes: Array(answers[changes]), held: Array(answers[held]))
     }
 
     /// The relation of the changes that are marked as sent, without later ones.
@@ -38,27 +36,19 @@ package enum OutboxTable {
 
     /// The oldest changes, in order.
     static let changes = Statement<Void, Change>(
-        returning: RowReader({ ($0, $1) }, "id", RecordedChange.reader),
+        returning: RowReader({ ($0, $1, $2) }, "id", RecordedChange.reader, "newest_version"),
         """
-        SELECT waiting.id, \(RecordedChange.reader.names(of: "change"))
+        SELECT waiting.id, \(RecordedChange.reader.names(of: "change")), newest.version AS newest_version
         FROM \(waiting) AS waiting
         CROSS JOIN LATERAL (
             SELECT * FROM changes AS known
             WHERE known.user_id = waiting.user_id AND known.version = waiting.version
             OFFSET 0
         ) AS change
-        ORDER BY waiting.id
-        """)
-
-    /// The users of these changes, each with the newest version.
-    static let versions = Statement<Void, (userID: Identifier, version: Int64)>(
-        returning: RowReader({ ($0, $1) }, "user_id", "version"),
-        """
-        SELECT asked.user_id, known.version
-        FROM (SELECT DISTINCT user_id FROM \(waiting) AS waiting) AS asked
         CROSS JOIN LATERAL (
-            SELECT version FROM user_versions WHERE user_id = asked.user_id OFFSET 0
-        ) AS known
+            SELECT version FROM user_versions WHERE user_id = waiting.user_id OFFSET 0
+        ) AS newest
+        ORDER BY waiting.id
         """)
 
     /// The present entitlements of these users.

@@ -6,7 +6,6 @@ import Store
 /// Changes that are published together, and the newest states of their users.
 struct FeedBatch {
     let changes: [OutboxTable.Change]
-    private let versions: [(userID: Identifier, version: Int64)]
     private let held: [Identifier: [HeldEntitlement]]
     private let suspectThrough: Int64
 
@@ -14,7 +13,6 @@ struct FeedBatch {
     init(_ batch: OutboxTable.Batch, suspectThrough: Int64) {
         self.suspectThrough = suspectThrough
         changes = batch.changes
-        versions = batch.versions
         held = Dictionary(grouping: batch.held, by: \.userID).mapValues { $0.map(\.held) }
     }
 
@@ -22,7 +20,6 @@ struct FeedBatch {
 
     private init() {
         changes = []
-        versions = []
         held = [:]
         suspectThrough = 0
     }
@@ -37,11 +34,12 @@ struct FeedBatch {
     /// - Parameter bytesMax: maximum bytes of a record; an incomplete record states its omissions.
     func records(_ topics: FeedTopics, bytesMax: Int) -> FeedRecords {
         var written = FeedRecords()
-        for (_, change) in changes {
+        for (_, change, _) in changes {
             let room = bytesMax - change.userID.utf8.count
             written.append(change.value(bytesMax: room), topic: topics.changed, userID: change.userID)
         }
-        for (userID, version) in versions {
+        let newest = changes.map { ($0.change.userID, $0.newestVersion) }
+        for (userID, version) in Dictionary(newest, uniquingKeysWith: { $1 }) {
             let room = bytesMax - userID.utf8.count
             written.append(state(of: userID, version, bytesMax: room), topic: topics.current, userID: userID)
         }
