@@ -71,14 +71,14 @@ enum DeclaredStatements {
         FeedRepetitionTable.add, FeedRepetitionTable.shorten, FeedRepetitionTable.publishDue, Locks.sharedLinks,
         Locks.afterSharedLinks, Locks.sharedCatalog, Locks.afterSharedCatalog, Locks.accounts, Locks.ownership,
         Locks.projection, Locks.users, AccountLinkTable.add, AccountLinkTable.remove, AccountLinkTable.list,
-        AccountLinkTable.find, LinkChangeTable.oldest, LinkChangeTable.isAnythingDue, LinkChangeTable.remove,
-        LinkChangeTable.retry, LinkChangeTable.purchases, LinkChangeTable.addAll, LinkBacklog.changes,
-        LinkBacklog.purchases, LinkingRulesTable.write, LinkingRulesTable.read, OwnerChangeTable.record,
-        OwnerChangeTable.take, OwnerChangeTable.putBack, OwnerChangeTable.removeProjected, OwnerTable.read,
-        OwnerTable.readWithChanges, OwnerTable.user, OwnerTable.notify, AppTransactionGroupTable.owners,
-        AppTransactionGroupTable.dependants, OwnershipFactTables.raiseRenewals, OwnershipFactTables.raiseClaims,
-        OwnershipFactTables.replaceFacts, OwnershipFactTables.replaceRenewals, OwnershipFactTables.readFacts,
-        OwnershipFactTables.readRenewals, OwnershipFactTables.readClaims,
+        AccountLinkTable.find, AccountLinkTable.kinds, LinkChangeTable.oldest, LinkChangeTable.isAnythingDue,
+        LinkChangeTable.remove, LinkChangeTable.retry, LinkChangeTable.purchases, LinkChangeTable.addAll,
+        LinkBacklog.changes, LinkBacklog.purchases, LinkingRulesTable.write, LinkingRulesTable.read,
+        OwnerChangeTable.record, OwnerChangeTable.take, OwnerChangeTable.putBack, OwnerChangeTable.removeProjected,
+        OwnerTable.read, OwnerTable.readWithChanges, OwnerTable.user, OwnerTable.notify,
+        AppTransactionGroupTable.owners, AppTransactionGroupTable.dependants, OwnershipFactTables.raiseRenewals,
+        OwnershipFactTables.raiseClaims, OwnershipFactTables.replaceFacts, OwnershipFactTables.replaceRenewals,
+        OwnershipFactTables.readFacts, OwnershipFactTables.readRenewals, OwnershipFactTables.readClaims,
     ]
 
     private static let deadLetters: [any DeclaredStatement] = [

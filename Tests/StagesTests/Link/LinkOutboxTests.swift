@@ -157,14 +157,7 @@ import Worker
         _ = try await reading.run(Locks.sharedLinks)
         try await worker.link("account_token", Self.anna, "anna")
         async let sent = worker.emptyOutbox()
-        try await eventually {
-            try await client.query(
-                """
-                SELECT count(*) FROM pg_stat_activity
-                WHERE datname = current_database() AND state = 'active'
-                  AND query LIKE 'SELECT wait_for_sharers%'
-                """)[0].int8(0) == 1
-        }
+        try await Self.waitForQuery("SELECT wait_for_sharers%", client)
         _ = try await reading.query(
             """
             INSERT INTO ownership_facts (environment, bundle_id, original_transaction_id,
@@ -176,6 +169,35 @@ import Worker
         _ = try await reading.query("COMMIT")
         #expect(try await sent == ["1=anna"])
         await reading.close()
+    }
+
+    @Test func `the first link of a kind, written while its purchase is processed, is not missed`() async throws {
+        let worker = try await LinkWorker()
+        let client = worker.client
+        let other = try await LinkWorker(on: client)
+        // The other worker stops after it has read which kinds of links there are.
+        let blocking = try await client.connect()
+        _ = try await blocking.query("BEGIN")
+        _ = try await blocking.query("LOCK TABLE ownership_facts IN ACCESS EXCLUSIVE MODE")
+        async let processed = other.process([.purchase("1", account: "A")])
+        try await Self.waitForQuery("SELECT%FROM ownership_facts%", client)
+        try await worker.link("app_transaction_id", "A", "anna")
+        async let sent = worker.emptyOutbox()
+        try await Self.waitForQuery("SELECT wait_for_sharers%", client)
+        _ = try await blocking.query("COMMIT")
+        #expect(try LinkWorker.owners(try await processed.verdicts.flatMap(\.outputs)) == [nil])
+        #expect(try await sent == ["1=anna"])
+        await blocking.close()
+    }
+
+    private static func waitForQuery(_ pattern: String, _ client: PostgresClient) async throws {
+        try await eventually {
+            try await client.query(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND state = 'active' AND query LIKE $1
+                """, [.text(pattern)])[0].int8(0) == 1
+        }
     }
 
     @Test func `many links at once, by several workers, miss no purchase`() async throws {

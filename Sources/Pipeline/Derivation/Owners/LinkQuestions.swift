@@ -12,12 +12,27 @@ extension PurchaseKey { var app: AppScope { AppScope(environment: environment, b
 
 extension AppTransactionGroup { var app: AppScope { AppScope(environment: environment, bundleID: bundleID) } }
 
-/// The links to read for the purchases of a batch, each once.
+/// The links to read for the purchases of a batch, each once, and none of a kind that no link has.
 struct LinkQuestions {
     enum Name: Hashable {
         case token(AccountToken)
         case appTransactionID(Identifier)
         case originalTransactionID(Identifier)
+
+        var kind: LinkKind {
+            switch self {
+            case .token: .accountToken
+            case .appTransactionID: .appTransactionID
+            case .originalTransactionID: .originalTransactionID
+            }
+        }
+
+        var key: Identifier {
+            switch self {
+            case .token(let token): Identifier(token.canonical)
+            case .appTransactionID(let id), .originalTransactionID(let id): id
+            }
+        }
     }
 
     private struct Question: Hashable {
@@ -25,26 +40,26 @@ struct LinkQuestions {
         let name: Name
     }
 
+    private let kinds: Set<LinkKind>
     private var asked: Set<Question> = []
     private var questions: [Question] = []
 
-    init(expected: Int) {
+    init(of kinds: Set<LinkKind>, expected: Int) {
+        self.kinds = kinds
         asked.reserveCapacity(expected)
         questions.reserveCapacity(expected)
     }
 
     mutating func ask(_ name: Name, in app: AppScope) {
+        guard kinds.contains(name.kind) else { return }
         let question = Question(app: app, name: name)
         if asked.insert(question).inserted { questions.append(question) }
     }
 
     /// Adds all links that may name the owner of a purchase.
-    ///
-    /// - Parameter tokensAreUserIDs: whether account tokens are user IDs; then no links of tokens are added.
-    mutating func ask(about facts: OwnershipFacts, in app: AppScope, tokensAreUserIDs: Bool) {
+    mutating func ask(about facts: OwnershipFacts, in app: AppScope) {
         ask(.originalTransactionID(facts.originalTransactionID), in: app)
         if let id = facts.appTransactionID { ask(.appTransactionID(id), in: app) }
-        guard !tokensAreUserIDs else { return }
         for transaction in facts.transactions { if let token = transaction.token { ask(.token(token), in: app) } }
         if let token = facts.renewalToken { ask(.token(token), in: app) }
     }
@@ -52,13 +67,10 @@ struct LinkQuestions {
     /// The questions as parameters of the statement.
     var rows: [AccountLinkTable.Question] {
         questions.map { question in
-            let (kind, key): (LinkKind, Identifier) =
-                switch question.name {
-                case .token(let token): (.accountToken, Identifier(token.canonical))
-                case .appTransactionID(let id): (.appTransactionID, id)
-                case .originalTransactionID(let id): (.originalTransactionID, id)
-                }
-            return (kind: kind, environment: question.app.environment, bundleID: question.app.bundleID, key: key)
+            let app = question.app
+            return (
+                kind: question.name.kind, environment: app.environment, bundleID: app.bundleID, key: question.name.key
+            )
         }
     }
 

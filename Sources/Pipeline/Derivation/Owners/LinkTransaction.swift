@@ -21,6 +21,7 @@ struct LinkTransaction {
     /// The batch's purchases, followed by others that depend on them.
     private var purchases: [LinkedPurchase] = []
     private var newFacts = NewOwnershipFacts()
+    private var linkKinds: Set<LinkKind> = []
     private var links: [AppScope: AccountLinks] = [:]
     private var siblings: [AppTransactionGroup: SiblingOwner] = [:]
     private var contradictionCount: Int
@@ -58,8 +59,12 @@ struct LinkTransaction {
         pipeline.add(Locks.accounts, Array(locked))
         pipeline.add(Locks.ownership, scopes)
         let contradictions = pipeline.add(OwnershipFactTables.raiseClaims, unlessEmpty: Array(batch.claims.values))
+        let kinds = pipeline.add(AccountLinkTable.kinds)
         let reading = OwnershipReading(scopes, in: &pipeline)
         let answers = try await connection.run(pipeline)
+        // A link of another kind that is written from now on is applied after this transaction, which
+        // shares the lock of the links.
+        linkKinds = Set(answers[kinds]).union(rules.tokensAreUserIDs ? [] : [.accountToken])
         if let contradictions { contradictionCount += answers[contradictions][0] }
         let (read, new) = reading.purchases(answers, adding: batch.transactions, batch.renewals)
         purchases = read.map { LinkedPurchase($0) }
@@ -92,13 +97,9 @@ struct LinkTransaction {
     }
 
     private func questions(about indices: Range<Int>) -> LinkQuestions {
-        // Most purchases have three questions: for the ID, the account and one token.
-        var questions = LinkQuestions(expected: indices.count * 3)
-        for index in indices {
-            questions.ask(
-                about: purchases[index].facts, in: purchases[index].state.key.app,
-                tokensAreUserIDs: rules.tokensAreUserIDs)
-        }
+        // Most purchases have one token.
+        var questions = LinkQuestions(of: linkKinds, expected: indices.count * linkKinds.count)
+        for index in indices { questions.ask(about: purchases[index].facts, in: purchases[index].state.key.app) }
         for group in batch.groups { questions.ask(.appTransactionID(group.appTransactionID), in: group.app) }
         return questions
     }

@@ -113,6 +113,16 @@ extension AccountLinkTable {
         package let userID: Identifier
     }
 
+    /// The kinds of stored links, besides tokens.
+    package static let kinds = Statement<Void, LinkKind>(
+        returning: RowReader("kind"),
+        [LinkKind.appTransactionID, .originalTransactionID].map { kind in
+            """
+            SELECT '\(kind.rawValue)' AS kind
+            WHERE EXISTS (SELECT FROM account_links WHERE kind = '\(kind.rawValue)')
+            """
+        }.joined(separator: "\nUNION ALL\n"))
+
     /// Finds the users of links; a link with an environment and app takes precedence over one for any.
     package static let find = Statement<[Question], Found>(
         [
@@ -129,9 +139,9 @@ extension AccountLinkTable {
         CROSS JOIN LATERAL (
             SELECT link.user_id FROM account_links AS link
             WHERE link.key = asked.key AND link.kind = asked.kind
-              AND link.environment IN (asked.environment, '')
-              AND link.bundle_id IN (asked.bundle_id, '')
-            ORDER BY link.environment = '', link.bundle_id = ''
+              AND (link.environment = asked.environment OR link.environment = '')
+              AND (link.bundle_id = asked.bundle_id OR link.bundle_id = '')
+            ORDER BY link.environment DESC, link.bundle_id DESC
             LIMIT 1
         ) AS known
         """)
