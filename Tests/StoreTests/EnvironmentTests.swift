@@ -18,6 +18,7 @@ import Testing
         """, "had_entitlement": "SELECT had_entitlement('anna', 'pro', now(), now(), $1)::text",
         "has_entitlement": "SELECT has_entitlement('anna', 'pro', now(), $1)::text",
         "ledger_balance": "SELECT ledger_balance('anna', 'gold', $1)::text",
+        "ledger_credit": "SELECT ledger_credit('anna', 'gold', 1, 'ticket', 'why', $1)::text",
         "ledger_debit": "SELECT ledger_debit('anna', 'gold', 1, 'sword', $1)::text",
     ]
 

@@ -45,6 +45,25 @@ import Testing
         #expect(try await client.query("SELECT count(*) FROM entitlements")[0].int8(0) == 0)
     }
 
+    @Test func `one reference grants once, also side by side and after it was revoked`() async throws {
+        let client = try await Self.database()
+        let call =
+            "grant_entitlement('anna', 'pro', now() + interval '1 day', 'sorry', 'support', reference => 'ticket')"
+        let numbers = try await withThrowingTaskGroup(of: Int64.self) { group in
+            for _ in 0..<20 { group.addTask { try await client.query("SELECT \(call)")[0].int8(0) } }
+            return try await group.reduce(into: Set<Int64>()) { $0.insert($1) }
+        }
+        let number = try #require(numbers.first)
+        #expect(numbers.count == 1)
+        #expect(try await client.query("SELECT count(*) FROM grants")[0].int8(0) == 1)
+        #expect(try await Self.isTrue(client, "revoke_grant(\(number), 'mistake', 'boss')"))
+        #expect(try await client.query("SELECT \(call)")[0].int8(0) == number)
+        #expect(try await !Self.isTrue(client, "has_entitlement('anna', 'pro')"))
+        let other = call.replacing("'pro'", with: "'plus'")
+        let error = await #expect(throws: PostgresError.self) { _ = try await client.query("SELECT \(other)") }
+        #expect(error?.sqlState == SQLState("LE002"))
+    }
+
     @Test func `a grant that ends before it begins, or without a reason, is refused`() async throws {
         let client = try await Self.database()
         for call in [

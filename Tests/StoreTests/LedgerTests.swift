@@ -179,4 +179,92 @@ import Testing
             ])
         #expect(try await balance() == -20)
     }
+
+    private func value(_ call: String) async throws -> Int64 { try await connection.query("SELECT \(call)")[0].int8(0) }
+
+    private func code(_ call: String) async throws -> SQLState? {
+        await #expect(throws: PostgresError.self) { try await value(call) }?.sqlState
+    }
+
+    /// Each call that writes, run twice and at the same time.
+    private func expectOnce(_ call: String, _ result: Int64) async throws {
+        #expect(try await value(call) == result)
+        let client = PostgresClient(options, connectionsMax: 8)
+        try await withThrowingTaskGroup(of: Int64.self) { group in
+            for _ in 0..<20 { group.addTask { try await client.query("SELECT \(call)")[0].int8(0) } }
+            for try await other in group { #expect(other == result) }
+        }
+        #expect(try await balance() == result)
+    }
+
+    @Test func `a credit and its reversal count once each, also side by side`() async throws {
+        try await expectOnce("ledger_credit('anna', 'gold', 50, 'ticket 1', 'lost')", 50)
+        try await expectOnce("ledger_reverse('anna', 'ticket 1', 'by mistake')", 0)
+        #expect(try await code("ledger_credit('anna', 'gold', 50, 'ticket 1', 'lost')") == SQLState("LE003"))
+        #expect(try await balance() == 0)
+    }
+
+    @Test func `a debit and its reversal count once each, also side by side`() async throws {
+        try await credit(100)
+        try await expectOnce("ledger_debit('anna', 'gold', 30, 'order 1')", 70)
+        try await expectOnce("ledger_reverse('anna', 'order 1', 'cancelled')", 100)
+        #expect(try await code("ledger_debit('anna', 'gold', 30, 'order 1')") == SQLState("LE003"))
+        #expect(try await debit(30, "order 2") == 70)
+    }
+
+    @Test func `the reversal of a spent credit makes the balance negative`() async throws {
+        _ = try await value("ledger_credit('anna', 'gold', 50, 'ticket 1', 'lost')")
+        _ = try await debit(40, "sword")
+        #expect(try await value("ledger_reverse('anna', 'ticket 1', 'fraud')") == -40)
+        #expect(try await code("ledger_debit('anna', 'gold', 1, 'pin')") == SQLState("LE001"))
+    }
+
+    @Test(arguments: [
+        ("ledger_credit('anna', 'gold', 0, 't', 'why')", "22023"),
+        ("ledger_credit('anna', 'gold', 1000000001, 't', 'why')", "22023"),
+        ("ledger_credit('anna', 'gold', NULL, 't', 'why')", "22023"),
+        ("ledger_credit('anna', 'gold', 1, 't', '')", "22023"),
+        ("ledger_credit('anna', 'gold', 1, '', 'why')", "22023"),
+        ("ledger_credit('anna', 'gold', 1, 't', 'why', 'Prod')", "UE001"),
+        ("ledger_reverse('anna', 'nothing', 'why')", "LE004"), ("ledger_reverse('anna', 'sword', '')", "22023"),
+        ("ledger_reverse('otto', 'sword', 'why')", "LE004"),
+        ("ledger_reverse('anna', 'reversal of pin', 'why')", "LE004"),
+        ("ledger_credit('anna', 'gold', 1, 'reversal of sword', 'why')", "22023"),
+        ("ledger_credit('anna', 'gold', 10, 'sword', 'why')", "LE002"),
+    ]) func `a wrong credit or reversal is refused, and changes nothing`(call: String, code: String) async throws {
+        try await credit(100)
+        _ = try await debit(10, "sword")
+        _ = try await debit(20, "pin")
+        _ = try await value("ledger_reverse('anna', 'pin', 'cancelled')")
+        #expect(try await self.code(call) == SQLState(code))
+        #expect(try await balance() == 90)
+    }
+
+    @Test func `an entry is reversed whatever the length of its reference`() async throws {
+        try await credit(100)
+        for length in [239, 240, 255] {
+            let reference = String(repeating: "r", count: length)
+            _ = try await debit(10, reference)
+            #expect(try await value("ledger_reverse('anna', '\(reference)', 'cancelled')") == 100)
+        }
+    }
+
+    @Test func `the history shows who posted what by which purchase or reference, and why`() async throws {
+        try await credit(100)
+        _ = try await debit(70, "sword")
+        _ = try await value("ledger_credit('anna', 'gold', 5, 'ticket 1', 'lost')")
+        _ = try await value("ledger_reverse('anna', 'sword', 'cancelled')")
+        let rows = try await connection.query(
+            """
+            SELECT concat_ws(' ', kind, amount, balance, reference, original_transaction_id, reason),
+                posted_by = session_user
+            FROM ledger_history WHERE user_id = 'anna' AND currency = 'gold' ORDER BY happened_at
+            """)
+        #expect(
+            rows.map { $0.text(0) } == [
+                "credit 100 100 1 1", "debit -70 30 sword", "adjustment 5 35 ticket 1 lost",
+                "reversal 70 105 sword cancelled",
+            ])
+        #expect(rows.dropFirst().allSatisfy { $0.bool(1) })
+    }
 }

@@ -65,8 +65,11 @@ import Testing
         await owner.close()
     }
 
-    /// The errors of allowed statements: nobody has coins to spend here.
-    private static let errors = ["SELECT ledger_debit('a', 'coins', 1, 'r')": SQLState("LE001")]
+    /// The errors of allowed statements: nobody has coins to spend here, or an entry to reverse.
+    private static let errors = [
+        "SELECT ledger_debit('a', 'coins', 1, 'r')": SQLState("LE001"),
+        "SELECT ledger_reverse('a', 'r', 'why')": SQLState("LE004"),
+    ]
 
     /// A function is everybody's only if it reads no more than its caller may, changes nothing and
     /// locks nothing.
@@ -97,16 +100,17 @@ import Testing
             "active_entitlements_in", "dead_letter", "dead_letter_hour", "entitlements_as_known", "explained_change",
             "explained_items", "explained_periods", "explained_rest", "explained_source", "had_entitlement",
             "has_entitlement", "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance",
-            "require_environment", "require_history", "require_read_committed", "rows_bounded", "timestamptz_from_ms",
+            "require_environment", "require_history", "require_read_committed", "reversal_reference", "rows_bounded",
+            "timestamptz_from_ms",
         ],
         // Triggers, and what other functions call.
         "": [
             "account_links_changed", "account_links_emptied", "account_links_normalize", "append_dead_letter_actions",
             "apply_dead_letter_actions", "catalog_changed", "count_changed_dead_letters", "count_new_dead_letters",
             "count_removed_dead_letters", "explained_as_known", "explained_now", "explained_purchases",
-            "finish_purchases", "forget_dead_letter_counts", "publish_changes", "record_grant_change",
+            "finish_purchases", "forget_dead_letter_counts", "post_to_ledger", "publish_changes", "record_grant_change",
             "refuse_change_of_actions", "stamp_row",
-        ], "app-server": ["ledger_debit"],
+        ], "app-server": ["ledger_debit"], "app-server, pipeline-operator, support": ["ledger_reverse"],
         "dead-letter-index, entitle-worker, link-worker, pipeline-operator": ["lock_shared"],
         "dead-letter-replay": ["record_dead_letter_replay"],
         "dead-letter-replay, investigator": ["record_dead_letter_decision"],
@@ -114,9 +118,9 @@ import Testing
         "entitle-worker, link-worker, pipeline-operator": ["lock_in_order", "lock_projection", "wait_for_sharers"],
         "entitle-worker, pipeline-operator": ["lock_users"],
         "link-worker, pipeline-operator": ["lock_accounts", "lock_ownership"],
-        "pipeline-operator": [
-            "explain_transaction", "explain_user", "forget_user", "grant_entitlement", "reapply_ownership_rules",
-            "revoke_grant", "stored_about_user",
+        "pipeline-operator": ["forget_user", "reapply_ownership_rules", "stored_about_user"],
+        "pipeline-operator, support": [
+            "explain_transaction", "explain_user", "grant_entitlement", "ledger_credit", "revoke_grant",
         ],
     ]
 

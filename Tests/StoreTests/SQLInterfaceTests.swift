@@ -11,14 +11,15 @@ import Testing
         "append_dead_letter_actions", "dead_letter_hour", "dedupe_prune", "explained_as_known", "explained_change",
         "explained_items", "explained_now", "explained_periods", "explained_purchases", "explained_rest",
         "explained_source", "grace_periods", "instant_text", "is_environment", "lock_accounts", "lock_in_order",
-        "lock_ownership", "lock_projection", "lock_shared", "lock_users", "record_dead_letter_decision",
-        "record_dead_letter_replay", "record_grant_change", "require_environment", "require_history",
-        "require_read_committed", "rows_bounded", "timestamptz_from_ms", "wait_for_sharers",
+        "lock_ownership", "lock_projection", "lock_shared", "lock_users", "post_to_ledger",
+        "record_dead_letter_decision", "record_dead_letter_replay", "record_grant_change", "require_environment",
+        "require_history", "require_read_committed", "reversal_reference", "rows_bounded", "timestamptz_from_ms",
+        "wait_for_sharers",
     ]
 
     /// The roles of those who integrate, in the order of the page.
     private static let roles: [DatabaseRole] = [
-        .appServer, .accountLinker, .operations, .auditor, .investigator, .replay,
+        .appServer, .accountLinker, .support, .operations, .auditor, .investigator, .replay,
     ]
 
     private static let page = ReferenceScript.root.appending(path: "schemas/postgres/API.md")

@@ -7,8 +7,8 @@ The reference names this one debit: a request that is repeated, by the app or by
 lost connection, spends once. Two requests at the same time never spend the same coin.
 
 Exit codes: 0 spent, the balance is printed; 1 the balance does not suffice, nothing is spent; 64
-wrong arguments, or no DATABASE_URL; 65 the reference stands for another debit already, a fault of
-the caller; 69 the database is away; 70 any other fault.
+wrong arguments, or no DATABASE_URL; 65 the reference stands for another entry or a reversed one, a
+fault of the caller; 69 the database is away; 70 any other fault.
 
 Needs Debian's python3-psycopg2, and the role app-server of `pipeline grants`.
 """
@@ -24,7 +24,8 @@ ATTEMPTS_MAX = 5
 REFUSALS = {
     "22023": (64, "a debit is more than zero and has a reference"),
     "LE001": (1, "the balance does not suffice"),
-    "LE002": (65, "this reference stands for another debit already"),
+    "LE002": (65, "this reference stands for another entry already"),
+    "LE003": (65, "the debit of this reference was reversed"),
 }
 
 

@@ -101,15 +101,13 @@ extension DemoResult {
 
     private static let columnsMax = 92
 
-    /// The example as `dead-letter show` prints it, without the decoded part.
+    /// The example as `dead-letter show` prints it, up to its certificates.
     private var exampleLines: [String] {
         guard let example = letters.example else { return [] }
         let text = LetterDossier(example).text(isRevealing: false)
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix {
-            !$0.hasPrefix("Decoded, unverified")
-        }.flatMap { line in line.isEmpty ? [""] : Self.broken(line).map { Self.margin + $0 } }
-        while lines.last == "" { lines.removeLast() }
-        return ["", Self.margin + "One of them, as 'dead-letter show' prints it:", ""] + lines
+        let lines = text.split(separator: "\n").prefix { !$0.hasPrefix("certificates:") }
+        return ["", Self.margin + "One of them, as 'dead-letter show' begins:", ""]
+            + lines.flatMap { line in Self.broken(line).map { Self.margin + $0 } }
     }
 
     /// Returns a long line in pieces that fit a terminal, broken at blanks if possible.

@@ -10,7 +10,9 @@ package enum GrantTable {
         /// The end of the grant.
         ///
         /// `nil` if it never ends.
-        until: StoredTime?, reason: String, grantedBy: String, environment: String
+        until: StoredTime?, reason: String, grantedBy: String, environment: String,
+        /// The caller's name for the grant, which is added once; `nil` adds a grant with each call.
+        reference: Identifier?
     )
 
     package typealias Revocation = (number: Int64, reason: String, revokedBy: String)
@@ -19,10 +21,10 @@ package enum GrantTable {
     package static let add = Statement<New, Int64>(
         [
             .value("user", \.userID), .value("key", \.key), .value("until", \.until), .value("reason", \.reason),
-            .value("granted_by", \.grantedBy), .value("environment", \.environment),
+            .value("granted_by", \.grantedBy), .value("environment", \.environment), .value("reference", \.reference),
         ], returning: RowReader("number"),
         """
-        SELECT grant_entitlement($user, $key, $until, $reason, $granted_by, $environment) AS number
+        SELECT grant_entitlement($user, $key, $until, $reason, $granted_by, $environment, $reference) AS number
         """)
 
     /// Revokes a grant; returns false if it does not exist or was revoked before.

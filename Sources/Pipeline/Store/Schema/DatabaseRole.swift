@@ -150,8 +150,8 @@ package struct DatabaseRole: Sendable {
             ),
         ],
         functions: linkWorker.functions + entitleWorker.functions + [
-            "dedupe_prune", "explain_transaction", "explain_user", "forget_user", "grant_entitlement",
-            "reapply_ownership_rules", "revoke_grant", "stored_about_user",
+            "dedupe_prune", "explain_transaction", "explain_user", "forget_user", "grant_entitlement", "ledger_credit",
+            "ledger_reverse", "reapply_ownership_rules", "revoke_grant", "stored_about_user",
         ],
         // See what the workers' sessions wait for.
         memberships: ["pg_read_all_stats"])
@@ -167,14 +167,23 @@ package struct DatabaseRole: Sendable {
                     "ledger_balances", "ledger_history",
                 ]
             )
-        ], functions: ["ledger_debit"])
+        ], functions: ["ledger_debit", "ledger_reverse"])
+
+    /// The role of support staff and their tools: reads what users hold and why, credits balances and grants; it
+    /// can neither forget a user nor rebuild.
+    package static let support = DatabaseRole(
+        "support", appServer.tables + [(read, ["entitlement_details"])],
+        functions: [
+            "explain_transaction", "explain_user", "grant_entitlement", "ledger_credit", "ledger_reverse",
+            "revoke_grant",
+        ])
 
     /// The role of the service that links tokens and purchases to users.
     package static let accountLinker = DatabaseRole("account-linker", [(keep, ["account_links"])])
 
     package static let all = [
         dedupeWorker, linkWorker, entitleWorker, recoveryWorker, deadLetterIndex, auditor, investigator, replay,
-        operations, appServer, accountLinker,
+        operations, appServer, support, accountLinker,
     ]
 }
 

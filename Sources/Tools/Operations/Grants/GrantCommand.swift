@@ -16,7 +16,9 @@ extension ToolCommand {
             CommandOption(
                 "until", argument: "DATE", "The end, such as 2026-12-31 or 2026-12-31T12:00:00Z; or forever. Required."),
             CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
-            CommandOption("by", argument: "NAME", "Who grants it. Required."), .environment, .postgres, .config, .json,
+            CommandOption("by", argument: "NAME", "Who grants it. Required."),
+            CommandOption("reference", argument: "NAME", "A ticket, say: the same one again grants nothing more."),
+            .environment, .postgres, .config, .json,
         ]
     ) { context in
         let until = try context.required("until")
@@ -28,7 +30,8 @@ extension ToolCommand {
             userID: try entering(context.arguments.operands[0], as: "USER"),
             key: try entering(context.arguments.operands[1], as: "KEY"), until: end.map { StoredTime($0) },
             reason: try context.required("reason"), grantedBy: try context.required("by"),
-            environment: try context.environment()
+            environment: try context.environment(),
+            reference: try context.arguments.value("reference").map { try entering($0, as: "--reference") }
         )
         let number = try await context.withDatabase { connection in try await connection.run(GrantTable.add, grant)[0] }
         context.print(["grant_id": number], or: "\(number)")
