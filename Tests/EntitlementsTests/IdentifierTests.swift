@@ -13,17 +13,32 @@ import Testing
         #expect([Self.composed: 1, Self.decomposed: 2][Self.decomposed] == 2)
     }
 
-    @Test(arguments: [
-        ("", ""), ("a", "a"), ("2000000123456789", "2000000123456789"), ("a", "b"), ("a", "ab"),
-        ("2000000123456789", "2000000123456780"), ("2000000123456789", "200000012345678"), ("Z", "a"),
-        ("\u{ff5e}", "\u{1f98a}"), ("e\u{301}", "\u{e9}"), ("a\0", "a"),
-    ]) func `identifiers compare, sort and hash as their UTF-8`(left: String, right: String) {
+    /// Texts on both sides of the length at which an identifier is stored in another way, and of each word of it.
+    @Test(
+        arguments: [
+            ("", ""), ("a", "a"), ("2000000123456789", "2000000123456789"), ("a", "b"), ("a", "ab"),
+            ("2000000123456789", "2000000123456780"), ("2000000123456789", "200000012345678"), ("Z", "a"),
+            ("\u{ff5e}", "\u{1f98a}"), ("e\u{301}", "\u{e9}"), ("a\0", "a"), ("", "\0"), ("0", "00"),
+            ("0002000000123456", "2000000123456"), ("1234567890123456789012", "1234567890123456789013"),
+            ("1234567890123456789012", "12345678901234567890123"),
+            ("12345678901234567890123", "12345678901234567890124"), ("12345678901234567890", "12345678901234567891"),
+            ("12345678", "12345679"),
+        ], ["", String(repeating: "a", count: 23)]) func `identifiers compare, sort and hash as their UTF-8`(
+            texts: (left: String, right: String), prefix: String
+        )
+    {
+        let (left, right) = (prefix + texts.left, prefix + texts.right)
         let (first, second) = (Identifier(left), Identifier(right))
         let bytes = (Array(left.utf8), Array(right.utf8))
         #expect((first == second) == (bytes.0 == bytes.1))
         #expect((first < second) == bytes.0.lexicographicallyPrecedes(bytes.1))
         #expect((second < first) == bytes.1.lexicographicallyPrecedes(bytes.0))
         #expect(first != second || first.hashValue == second.hashValue)
+        for (identifier, bytes) in [(first, bytes.0), (second, bytes.1)] {
+            #expect(Array(identifier.text.utf8) == bytes)
+            #expect(identifier.byteCount == bytes.count)
+            #expect(Identifier(utf8: bytes.span) == identifier)
+        }
     }
 
     @Test(arguments: ["a", "zoë 🦊", "e\u{301}", "a b", "\u{301}u", String(repeating: "a", count: 255)])

@@ -33,7 +33,10 @@ import Worker
 
     private static func purchases(from first: Int) throws -> [ConsumerRecord] {
         try (first..<first + batch).map { number in
-            Sample.purchase("\(number)", token: LinkWorker.anna, account: "A\(number)")
+            // IDs as long as Apple's.
+            Sample.purchase(
+                "\(2_000_000_000_000_000 + number)", token: LinkWorker.anna,
+                account: "\(704_000_000_000_000_000 + number)")
         }.records(from: Int64(first))
     }
 

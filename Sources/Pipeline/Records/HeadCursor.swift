@@ -62,6 +62,10 @@ struct HeadCursor: HeadMembers {
         return value
     }
 
+    mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> Identifier? {
+        try optionalText(name) { text in headIdentifierBytes.contains(text.count) ? Identifier(utf8: text) : nil }
+    }
+
     mutating func optionalProductType(_ name: StaticString) throws(ObservationError) -> ProductType? {
         try optionalText(name) { text in headIdentifierBytes.contains(text.count) ? ProductType(utf8: text) : nil }
     }

@@ -28,6 +28,9 @@ protocol HeadMembers: FactMemberVisitor, Sendable where Failure == ObservationEr
     mutating func optionalText<Value>(_ name: StaticString, _ convert: (Span<UInt8>) -> Value?) throws(ObservationError)
         -> Value?
 
+    /// Reads text of 1 to 255 bytes, as the verifier requires of all keys.
+    mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> Identifier?
+
     mutating func optionalProductType(_ name: StaticString) throws(ObservationError) -> ProductType?
 
     mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]?
@@ -48,13 +51,6 @@ extension HeadMembers {
     mutating func string(_ name: StaticString) throws(ObservationError) -> String {
         guard let text = try optionalString(name) else { throw missing(name) }
         return text
-    }
-
-    /// Reads text of 1 to 255 bytes, as the verifier requires of all keys.
-    mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> Identifier? {
-        guard let text = try optionalString(name) else { return nil }
-        guard headIdentifierBytes.contains(text.utf8.count) else { throw missing(name) }
-        return Identifier(text)
     }
 
     mutating func identifier(_ name: StaticString) throws(ObservationError) -> Identifier {

@@ -63,6 +63,12 @@ struct HeadReader: HeadMembers {
         return value
     }
 
+    mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> Identifier? {
+        guard let text = try optionalString(name) else { return nil }
+        guard headIdentifierBytes.contains(text.utf8.count) else { throw missing(name) }
+        return Identifier(text)
+    }
+
     mutating func optionalProductType(_ name: StaticString) throws(ObservationError) -> ProductType? {
         try optionalIdentifier(name).map { ProductType(rawValue: $0.text) }
     }

@@ -52,9 +52,14 @@ package struct JSONWriter: Sendable {
     }
 
     package mutating func string(_ string: String) {
+        let utf8 = string.utf8
+        self.string(wellFormed: utf8.span)
+    }
+
+    /// - Parameter text: well-formed UTF-8.
+    package mutating func string(wellFormed text: Span<UInt8>) {
         prepareValue()
-        var string = string
-        string.withUTF8 { appendQuoted($0) }
+        text.withUnsafeBufferPointer { appendQuoted($0) }
     }
 
     /// Writes a string whose characters need no escape, such as digits.
@@ -86,8 +91,7 @@ package struct JSONWriter: Sendable {
             string(String(decoding: copy, as: UTF8.self))
             return
         }
-        prepareValue()
-        copy.withUnsafeBufferPointer { appendQuoted($0) }
+        string(wellFormed: copy.span)
     }
 
     package mutating func int(_ value: some BinaryInteger) {

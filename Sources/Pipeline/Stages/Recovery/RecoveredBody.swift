@@ -124,7 +124,7 @@ struct NotificationID: Hashable {
     ///
     /// The hash of the signed payload replaces a UUID that is missing or too long.
     static func uuid(of notification: ListedNotification) -> Identifier {
-        guard let uuid = notification.uuid, uuid.utf8.count <= uuidBytesMax else {
+        guard let uuid = notification.uuid, uuid.byteCount <= uuidBytesMax else {
             return Identifier(SHA256.digest(notification.signedPayload).hex)
         }
         return Identifier(uuid.text.lowercased())

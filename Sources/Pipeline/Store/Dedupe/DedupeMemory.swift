@@ -113,7 +113,7 @@ enum RememberedRevision {
             case .claim(let key, let userID):
                 (kind, environment) = ("claim", key.environment)
                 bundleID = key.bundleID
-                id = "\(key.transactionID)/\(SHA256.digest(Array(userID.utf8)).hex)"
+                id = "\(key.transactionID)/\(SHA256.digest(Array(userID.text.utf8)).hex)"
             case .notification: preconditionFailure("notifications are remembered in a table of their own")
             }
         }

@@ -93,4 +93,13 @@ extension Identifier: TextColumnValue {
     package var columnText: String { text }
 
     package init(columnText: String) { self.init(columnText) }
+
+    package func append(to array: inout PostgresArray) { withUTF8 { array.append(utf8: $0) } }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Identifier {
+        guard let identifier = row.withBytes(position, { Identifier(utf8: $0) }) else {
+            preconditionFailure("the column is NULL although its reader requires an identifier")
+        }
+        return identifier
+    }
 }

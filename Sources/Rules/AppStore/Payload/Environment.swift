@@ -1,8 +1,10 @@
 /// The store of a purchase; a value that Apple adds later keeps its own name.
 package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
-    package var rawValue: String
+    private let name: Identifier
 
-    package init(rawValue: String) { self.rawValue = rawValue }
+    package init(rawValue: String) { name = Identifier(rawValue) }
+
+    package var rawValue: String { name.text }
 
     package static let production = Environment(rawValue: "Production")
     package static let sandbox = Environment(rawValue: "Sandbox")
@@ -15,7 +17,7 @@ package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
 
     package var reusesIDs: Bool { Environment.ofReusedIDs.contains(self) }
 
-    package static func < (left: Environment, right: Environment) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: Environment, right: Environment) -> Bool { left.name < right.name }
 }
 
 /// The kind of a product; a value that Apple adds later keeps its own name.

@@ -8,16 +8,54 @@ package import JSON
 ///
 /// A single type serves all names, because only their comparison is risky; labels distinguish a user from a product.
 package struct Identifier: Hashable, Sendable {
-    package let text: String
+    /// The text, in place if it has at most 22 bytes, and only then.
+    ///
+    /// Records are full of Apple's IDs. Those have 15 to 18 digits, and a `String` of more than 15 bytes refers to
+    /// memory: its allocation and its reference counts took a tenth of the time of `link-worker`.
+    private enum Storage {
+        case inline(InlineText)
+        case string(String)
+    }
 
-    package init(_ text: String) { self.text = text }
+    private let storage: Storage
 
-    package var utf8: String.UTF8View { text.utf8 }
-    package var isEmpty: Bool { text.isEmpty }
+    package init(_ text: String) {
+        let utf8 = text.utf8
+        storage = InlineText(utf8.span).map { .inline($0) } ?? .string(text)
+    }
+
+    /// - Parameter utf8: well-formed UTF-8.
+    package init(utf8: Span<UInt8>) {
+        storage =
+            InlineText(utf8).map { .inline($0) }
+            ?? .string(unsafe utf8.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) })
+    }
+
+    package var text: String {
+        switch storage {
+        case .inline(let text): text.withUTF8 { unsafe String(decoding: $0, as: UTF8.self) }
+        case .string(let text): text
+        }
+    }
+
+    package func withUTF8<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        switch storage {
+        case .inline(let text): return text.withUTF8 { unsafe body($0.span) }
+        case .string(let text):
+            let utf8 = text.utf8
+            return body(utf8.span)
+        }
+    }
+
+    package var byteCount: Int { withUTF8 { $0.count } }
+
+    package var isEmpty: Bool { byteCount == 0 }
 
     package static func == (left: Identifier, right: Identifier) -> Bool {
-        let (leftText, rightText) = (left.utf8, right.utf8)
-        let (left, right) = (leftText.span.bytes, rightText.span.bytes)
+        left.withUTF8 { left in right.withUTF8 { isEqual(left.bytes, $0.bytes) } }
+    }
+
+    private static func isEqual(_ left: RawSpan, _ right: RawSpan) -> Bool {
         guard left.byteCount == right.byteCount else { return false }
         var offset = 0
         // Compares words of eight bytes: keys are compared for every record.
@@ -36,8 +74,31 @@ package struct Identifier: Hashable, Sendable {
     }
 
     package func hash(into hasher: inout Hasher) {
-        let utf8 = utf8
-        unsafe utf8.span.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        withUTF8 { unsafe $0.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) } }
+    }
+}
+
+/// A text of at most 22 bytes.
+private struct InlineText {
+    private var bytes: (UInt64, UInt64, UInt32, UInt16) = (0, 0, 0, 0)
+    private let count: UInt8
+
+    private static let bytesMax = 22
+
+    init?(_ utf8: Span<UInt8>) {
+        guard utf8.count <= Self.bytesMax else { return nil }
+        count = UInt8(utf8.count)
+        unsafe withUnsafeMutableBytes(of: &self.bytes) { bytes in
+            unsafe utf8.bytes.withUnsafeBytes { unsafe bytes.copyMemory(from: $0) }
+        }
+    }
+
+    func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        unsafe withUnsafeBytes(of: self.bytes) { bytes in
+            unsafe bytes.withMemoryRebound(to: UInt8.self) {
+                unsafe body(UnsafeBufferPointer(rebasing: $0[..<Int(count)]))
+            }
+        }
     }
 }
 
@@ -65,7 +126,13 @@ extension Identifier {
 extension Identifier: Comparable {
     /// Compares in the order of `COLLATE "C"`.
     package static func < (left: Identifier, right: Identifier) -> Bool {
-        left.utf8.lexicographicallyPrecedes(right.utf8)
+        left.withUTF8 { left in
+            right.withUTF8 { right in
+                unsafe left.withUnsafeBufferPointer { left in
+                    unsafe right.withUnsafeBufferPointer { unsafe left.lexicographicallyPrecedes($0) }
+                }
+            }
+        }
     }
 }
 
@@ -83,10 +150,12 @@ extension JSONValue {
 }
 
 extension JSONWriter {
-    package mutating func string(_ identifier: Identifier) { string(identifier.text) }
+    package mutating func string(_ identifier: Identifier) { identifier.withUTF8 { string(wellFormed: $0) } }
 
     /// Writes the member only if the identifier is not `nil`.
     package mutating func optionalString(_ name: StaticString, _ identifier: Identifier?) {
-        optionalString(name, identifier?.text)
+        guard let identifier else { return }
+        key(name)
+        string(identifier)
     }
 }

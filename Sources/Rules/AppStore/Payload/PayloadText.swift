@@ -15,7 +15,10 @@ package struct PayloadText: Sendable {
 
     package var string: String { value.string ?? "" }
 
-    package var identifier: Identifier { Identifier(string) }
+    package var identifier: Identifier {
+        guard let content = value.plainStringRange else { return Identifier(string) }
+        return Identifier(utf8: value.documentBytes.span.extracting(content))
+    }
 
     /// The content in UTF-8, unescaped.
     package var bytes: [UInt8] { value.stringBytes ?? [] }

@@ -13,9 +13,7 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
-        (left.environment.rawValue, left.bundleID, left.transactionID) < (
-            right.environment.rawValue, right.bundleID, right.transactionID
-        )
+        (left.environment, left.bundleID, left.transactionID) < (right.environment, right.bundleID, right.transactionID)
     }
 }
 
@@ -35,8 +33,8 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: PurchaseKey, right: PurchaseKey) -> Bool {
-        (left.environment.rawValue, left.bundleID, left.originalTransactionID) < (
-            right.environment.rawValue, right.bundleID, right.originalTransactionID
+        (left.environment, left.bundleID, left.originalTransactionID) < (
+            right.environment, right.bundleID, right.originalTransactionID
         )
     }
 }
@@ -57,8 +55,8 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: RenewalKey, right: RenewalKey) -> Bool {
-        (left.environment.rawValue, left.originalTransactionID, left.trust.text) < (
-            right.environment.rawValue, right.originalTransactionID, right.trust.text
+        (left.environment, left.originalTransactionID, left.trust.text) < (
+            right.environment, right.originalTransactionID, right.trust.text
         )
     }
 }
@@ -76,8 +74,8 @@ package struct AppTransactionGroup: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: AppTransactionGroup, right: AppTransactionGroup) -> Bool {
-        (left.environment.rawValue, left.bundleID, left.appTransactionID) < (
-            right.environment.rawValue, right.bundleID, right.appTransactionID
+        (left.environment, left.bundleID, left.appTransactionID) < (
+            right.environment, right.bundleID, right.appTransactionID
         )
     }
 }

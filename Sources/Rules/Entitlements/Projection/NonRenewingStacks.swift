@@ -48,8 +48,8 @@ package struct StackKey: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: StackKey, right: StackKey) -> Bool {
-        (left.environment.rawValue, left.bundleID, left.userID, left.productID) < (
-            right.environment.rawValue, right.bundleID, right.userID, right.productID
+        (left.environment, left.bundleID, left.userID, left.productID) < (
+            right.environment, right.bundleID, right.userID, right.productID
         )
     }
 }

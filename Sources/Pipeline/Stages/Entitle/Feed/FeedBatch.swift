@@ -35,12 +35,12 @@ struct FeedBatch {
     func records(_ topics: FeedTopics, bytesMax: Int) -> FeedRecords {
         var written = FeedRecords()
         for (_, change, _) in changes {
-            let room = bytesMax - change.userID.utf8.count
+            let room = bytesMax - change.userID.byteCount
             written.append(change.value(bytesMax: room), topic: topics.changed, userID: change.userID)
         }
         let newest = changes.map { ($0.change.userID, $0.newestVersion) }
         for (userID, version) in Dictionary(newest, uniquingKeysWith: { $1 }) {
-            let room = bytesMax - userID.utf8.count
+            let room = bytesMax - userID.byteCount
             written.append(state(of: userID, version, bytesMax: room), topic: topics.current, userID: userID)
         }
         return written
@@ -51,7 +51,7 @@ struct FeedBatch {
     /// `nil` if nothing fits.
     private func state(of userID: Identifier, _ version: Int64, bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
         // JSON escaping expands a byte of an ID to at most six bytes.
-        let room = bytesMax - 6 * userID.utf8.count - Self.frameBytes
+        let room = bytesMax - 6 * userID.byteCount - Self.frameBytes
         guard room > 0 else { return nil }
         let list = HeldList(held[userID] ?? [], bytesMax: room)
         var writer = JSONWriter(reserving: Self.frameBytes + list.json.count)

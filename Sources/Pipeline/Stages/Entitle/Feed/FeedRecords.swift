@@ -15,7 +15,7 @@ struct FeedRecords {
             unwritableCount += 1
             return
         }
-        records.append(ProducerRecord(topic: topic, key: Array(userID.utf8), value: value.bytes))
+        records.append(ProducerRecord(topic: topic, key: Array(userID.text.utf8), value: value.bytes))
         incompleteCount += value.isWhole ? 0 : 1
     }
 }
