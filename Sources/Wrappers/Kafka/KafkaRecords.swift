@@ -7,6 +7,9 @@ package struct TopicPartition: Hashable, Sendable, Comparable {
         self.partition = partition
     }
 
+    /// Hashes the partition alone, because a set or a dictionary holds partitions of one or two topics.
+    package func hash(into hasher: inout Hasher) { hasher.combine(partition) }
+
     package static func < (left: TopicPartition, right: TopicPartition) -> Bool {
         left.topic == right.topic ? left.partition < right.partition : left.topic < right.topic
     }

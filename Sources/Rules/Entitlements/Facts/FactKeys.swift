@@ -12,6 +12,9 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
         self.transactionID = transactionID
     }
 
+    /// Hashes the ID alone, because equality compares the rest and hardly any two keys share their ID.
+    package func hash(into hasher: inout Hasher) { hasher.combine(transactionID) }
+
     package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
         (left.environment, left.bundleID, left.transactionID) < (right.environment, right.bundleID, right.transactionID)
     }
@@ -31,6 +34,8 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
         self.bundleID = bundleID
         self.originalTransactionID = originalTransactionID
     }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(originalTransactionID) }
 
     package static func < (left: PurchaseKey, right: PurchaseKey) -> Bool {
         (left.environment, left.bundleID, left.originalTransactionID) < (
@@ -54,6 +59,8 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
         self.trust = trust
     }
 
+    package func hash(into hasher: inout Hasher) { hasher.combine(originalTransactionID) }
+
     package static func < (left: RenewalKey, right: RenewalKey) -> Bool {
         (left.environment, left.originalTransactionID, left.trust.text) < (
             right.environment, right.originalTransactionID, right.trust.text
@@ -72,6 +79,8 @@ package struct AppTransactionGroup: Hashable, Comparable, Sendable {
         self.bundleID = bundleID
         self.appTransactionID = appTransactionID
     }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(appTransactionID) }
 
     package static func < (left: AppTransactionGroup, right: AppTransactionGroup) -> Bool {
         (left.environment, left.bundleID, left.appTransactionID) < (
