@@ -1,10 +1,12 @@
 import AppStore
+import Kafka
 import Postgres
 import Records
 import TestSupport
 import Testing
 
 @testable import DeadLetters
+@testable import Store
 
 /// Statements beside an answer about letters that the index has not read.
 @Suite(.timeLimit(.minutes(10))) struct IndexStandingTests {
@@ -37,6 +39,19 @@ import Testing
         #expect(run.exitCode == 0)
         #expect(run.notes.contains("3 of 3 dead letters, as of "), "\(run.notes)")
         #expect(run.notes.contains("; Kafka does not say how many letters are not read yet"))
+    }
+
+    @Test func `a partition that is read to its end makes no answer old`() {
+        let times = [1_000, 2_000, 3_000].map { Timestamp(milliseconds: $0) }
+        let readings = [Int64(5), 3].enumerated().map { partition, next in
+            DeadLetterIndexTable.Reading(
+                partition: Int32(partition), nextOffset: next, at: StoredTime(times[partition]))
+        }
+        func standing(_ high: Int64) -> IndexStanding {
+            IndexStanding(readings, marks: [0: .init(low: 0, high: high), 1: .init(low: 0, high: 4)], now: times[2])
+        }
+        #expect(standing(5) == IndexStanding(asOf: times[1], unread: 1, now: times[2]))
+        #expect(standing(6) == IndexStanding(asOf: times[0], unread: 2, now: times[2]))
     }
 
     @Test func `search says how many it shows of how many`() async throws {

@@ -90,7 +90,7 @@ import Topology
         let group = "\(cluster.name("g")).\(stage.name)"
         let configuration = cluster.client.merging(["group.id": group]) { $1 }
         let consumer = try KafkaConsumer(configuration: configuration)
-        let topic = "\(cluster.name("r")).\(stage == .verify ? "raw" : "verified")"
+        let topic = "\(cluster.name("r")).\(stage.inputTopic)"
         let commits = [TopicPartition(topic: topic, partition: 0): OffsetCommit(offset: offset, metadata: metadata)]
         // A broker that has just started refuses commits until it has loaded its groups.
         await eventually { await consumer.commit(commits, deadline: .seconds(30)).failures.isEmpty }
@@ -240,14 +240,17 @@ import Topology
         #expect(await reconcile(cluster, "--metrics", "/nowhere/a.prom") == 66)
     }
 
-    @Test func `offsets before an account are a finding until a person has stated their fate`() async throws {
+    @Test(arguments: [(StageDescription.verify, "ignored"), (.deadLetterIndex, "foreign")])
+    func `offsets before an account are a finding until a person has stated their fate`(
+        stage: StageDescription, word: String
+    ) async throws {
         let cluster = try await KafkaCluster(.mock)
         try await makeTopics(cluster)
-        try await write(cluster, "raw", count: 4)
-        try await commit(cluster, .verify, offset: 3, "v1 began=2 out=0 ignored=1 accepted=ab")
+        try await write(cluster, stage.inputTopic, count: 4)
+        try await commit(cluster, stage, offset: 3, "v1 began=2 out=0 \(word)=1 accepted=ab")
         #expect(await reconcile(cluster) == 1)
         let finding =
-            "raw[0]: the counts begin at offset 2, so what became of 2 offsets before it is not "
+            "\(stage.inputTopic)[0]: the counts begin at offset 2, so what became of 2 offsets before it is not "
             + "known; the topic still holds them from offset 0"
         #expect(transcript.output.contains(finding), "\(transcript.output)")
         #expect(await reconcile(cluster, "--exact", "--json") == 1)
@@ -256,19 +259,19 @@ import Topology
 
         let state = ["account", "state"]
         let who = ["--by", "eva", "--reason", "read by the old cluster's workers"]
-        #expect(await run(state, cluster, ["--stage", "verify"] + who.prefix(2)) == 64)
+        #expect(await run(state, cluster, ["--stage", stage.name] + who.prefix(2)) == 64)
         #expect(await run(state, cluster, ["--stage", "dedupe"] + who) == 1)
-        #expect(await run(state, cluster, ["--stage", "verify", "--json"] + who) == 0)
+        #expect(await run(state, cluster, ["--stage", stage.name, "--json"] + who) == 0)
         #expect(await reconcile(cluster, "--exact") == 0, "\(transcript.output)")
         #expect(
-            transcript.output.contains(/raw\[0\]: 2 offsets before 2: eva, .*: read by the old cluster's workers/),
+            transcript.output.contains(/\[0\]: 2 offsets before 2: eva, .*: read by the old cluster's workers/),
             "\(transcript.output)")
         #expect(await run(["status"], cluster) == 0)
-        #expect(await run(state, cluster, ["--stage", "verify"] + who) == 1, "nothing is left")
+        #expect(await run(state, cluster, ["--stage", stage.name] + who) == 1, "nothing is left")
         // A new account needs a new statement.
-        try await commit(cluster, .verify, offset: 3, "")
+        try await commit(cluster, stage, offset: 3, "")
         #expect(await run(["status"], cluster, ["--json"]) == 1)
-        #expect(await run(state, cluster, ["--stage", "verify"] + who) == 0)
+        #expect(await run(state, cluster, ["--stage", stage.name] + who) == 0)
         #expect(await reconcile(cluster, "--json") == 0)
         #expect(transcript.output.contains(#""began":3,"stated":{"at":""#))
     }

@@ -2,6 +2,7 @@ import Commands
 import Foundation
 import Kafka
 import KitWrappers
+import Postgres
 import Records
 import TestSupport
 import Testing
@@ -121,6 +122,30 @@ import Topology
         #expect(transcript.output.contains(/verify +storekit.raw +- +0 +3 +\d+ (ms|s)/))
         #expect(transcript.output.contains(/dedupe +storekit.verified +- +0 +0 +-\s/))
         #expect(transcript.output.matches(of: /not answered by the brokers/).count == 2)
+    }
+
+    @Test func `a wait of hours for Apple is a finding until it is lifted, a short one is not`() async throws {
+        let cluster = try await cluster()
+        let options = try await PostgresServer.shared.migratedDatabase()
+        let connection = try await PostgresConnection.connect(options)
+        let now = StatusWatch.now
+        for (endpoint, minutes) in [("finish", Int64(90)), ("notifications", 30)] {
+            _ = try await connection.query(
+                "INSERT INTO recovery_limits VALUES ('Production', 'com.example.app', $1, $2)",
+                [.text(endpoint), .int8(now + minutes * 60_000)])
+        }
+        let environment = ["KAFKA_BOOTSTRAP": cluster.bootstrapServers, "DATABASE_URL": options.connectionString]
+        let transcript = ConsoleTranscript()
+        let context = CommandContext(console: transcript.console(), environment: environment)
+        #expect(await PipelineTool.tool.run(["status"], in: context) == 1)
+        let waits = transcript.output.matches(of: /Apple is not asked about com.example.app in Production \((\w+)\)/)
+        #expect(waits.map { $0.1 } == ["finish"], "\(transcript.output)")
+        let lift = ["recover", "apple", "--lift"]
+        #expect(await PipelineTool.tool.run(lift, in: context) == 0)
+        #expect(await PipelineTool.tool.run(["status"], in: context) == 0)
+        #expect(await PipelineTool.tool.run(lift, in: context) == 1, "nothing is left")
+        await connection.close()
+        cluster.stop()
     }
 
     @Test(.needsRealKafka) func `members of each group are listed with what waits for them, and a group without any`()

@@ -94,6 +94,20 @@ import Testing
         }
     }
 
+    /// A redaction that an investigator could record would end the replay of a letter for good.
+    @Test func `a kind is recorded by its own function alone`() async throws {
+        let client = try await Sample.database()
+        for kind in DeadLetterAction.Kind.allCases {
+            for function in Set(DeadLetterAction.Kind.allCases.map(\.function)) where function != kind.function {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await client.query(
+                        "SELECT \(function)('a', $1, 'b', NULL, ARRAY['c'], '{}')", [.text(kind.rawValue)])
+                }
+                #expect(error?.sqlState?.code == "22023", "\(kind)")
+            }
+        }
+    }
+
     @Test func `a decision about a filter skips letters already decided so`() async throws {
         let client = try await Sample.database()
         try await Sample.index((0..<10).map { Sample.row($0) }, on: client)
