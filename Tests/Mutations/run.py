@@ -27,7 +27,8 @@ SKIPPED = [
     "makes? no difference|costs about as much",
     "a receipt with a costly certificate is refused|records up to the limit of the body",
 ]
-SECONDS_MAX = 600
+# More than a test waits for what never comes (Duration.hopeless).
+SECONDS_MAX = 900
 
 Row = namedtuple("Row", "name number tests")
 # `end` is passed, failed, crashed or timed out; `test` is the one that was running then; `count`
