@@ -10,8 +10,8 @@ package import JSON
 package struct Identifier: Hashable, Sendable {
     /// The text, in place if it has at most 22 bytes, and only then.
     ///
-    /// Records are full of Apple's IDs. Those have 15 to 18 digits, and a `String` of more than 15 bytes refers to
-    /// memory: its allocation and its reference counts took a tenth of the time of `link-worker`.
+    /// Records are full of Apple's IDs. Those have 15 to 18 digits, and a `String` of more than 15 bytes is allocated
+    /// and counts its references.
     private enum Storage {
         case inline(InlineText)
         case string(String)
