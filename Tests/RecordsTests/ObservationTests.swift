@@ -108,13 +108,16 @@ import TestSupport
         }
     }
 
-    @Test func `the key names the owner, the purchase, the app transaction or the notification`() throws {
+    @Test func `the key names the account, the owner, the purchase or the notification`() throws {
         var observation = try Self.observation()
         #expect(observation.partitionKey == Array("Production/5".utf8))
         observation = try Self.observation(transaction: nil)
         #expect(observation.partitionKey == Array("Production/notification/u-1".utf8))
         observation = try Self.observation(transaction: nil, appTransaction: Self.appTransaction)
         #expect(observation.partitionKey == Array("Production/app/704".utf8))
+        let record = Self.received(observation.record(for: "unique"), at: 0)
+        let anna = ObservedOwner(userID: "anna", rule: "account_token")
+        #expect(try record.owned(by: anna, in: nil, for: "linked", observation.inputRange).key == record.key)
         let purchase = PurchaseKey(environment: .production, bundleID: "com.example", originalTransactionID: "9")
         let nobody = ObservedOwner(userID: nil, rule: "unlinked")
         let relinking = Observation(relinking: purchase, owner: nobody)

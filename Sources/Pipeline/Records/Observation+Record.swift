@@ -142,11 +142,11 @@ extension ConsumerRecord {
         }
     }
 
-    /// The record's observation with its owner, under the key of the owner.
+    /// The record's observation with its owner.
     ///
-    /// - Parameter environment: the observation's environment.
+    /// - Parameter environment: the observation's, for the key of the owner; `nil` keeps the record's key.
     package func owned(
-        by owner: ObservedOwner, in environment: Environment, for topic: String, _ inputRange: Range<Int>?
+        by owner: ObservedOwner, in environment: Environment?, for topic: String, _ inputRange: Range<Int>?
     ) throws(ObservationError) -> ProducerRecord {
         var record = try changed(for: topic, inputRange) { writer in
             writer.key("owner")
@@ -154,7 +154,7 @@ extension ConsumerRecord {
         } or: { observation in
             observation.owner = owner
         }
-        if let userID = owner.userID { record.key = environment.partitionKey(userID.text) }
+        if let environment, let userID = owner.userID { record.key = environment.partitionKey(userID.text) }
         return record
     }
 
@@ -191,18 +191,23 @@ extension ConsumerRecord {
 extension Observation {
     /// The record key on `verified`, `unique` and `linked`.
     ///
-    /// The key is `<environment>/<user ID>` once an owner is known; before, `<environment>/app/<appTransactionId>`.
-    /// Without such an ID it is `<environment>/<originalTransactionId>` or `<environment>/notification/<UUID>`;
-    /// without any of these IDs the SHA-256 of the payload. Records that take the same locks share a key and a
-    /// partition (of an Apple Account in `link-worker`, of a user in `entitle-worker`), so that copies of a worker do
-    /// not wait for each other; correctness never depends on the key.
-    package var partitionKey: [UInt8] { environment.partitionKey(owner?.userID?.text ?? partitionKeySuffix) }
+    /// The key is `<environment>/app/<appTransactionId>`. Without such an ID it is `<environment>/<user ID>` once an
+    /// owner is known, before `<environment>/<originalTransactionId>` or `<environment>/notification/<UUID>`; without
+    /// any of these IDs the SHA-256 of the payload. Records that take the same locks share a key and a partition: those
+    /// of an Apple Account in `link-worker`, and in `entitle-worker` those of a user, who has one account as a rule. So
+    /// copies of a worker do not wait for each other; correctness never depends on the key.
+    package var partitionKey: [UInt8] { environment.partitionKey(partitionKeySuffix) }
+
+    /// The ID of the Apple Account in the app.
+    ///
+    /// `nil` if no fact names it.
+    package var accountID: Identifier? {
+        facts.transaction?.appTransactionID ?? facts.renewal?.appTransactionID ?? facts.appTransaction?.appTransactionID
+    }
 
     private var partitionKeySuffix: String {
-        let account =
-            facts.transaction?.appTransactionID ?? facts.renewal?.appTransactionID
-            ?? facts.appTransaction?.appTransactionID
-        if let account { return "app/" + account.text }
+        if let accountID { return "app/" + accountID.text }
+        if let user = owner?.userID { return user.text }
         if let originalTransactionID { return originalTransactionID.text }
         if let uuid = notification?.uuid { return "notification/" + uuid }
         if let payload = payloads[.appTransaction] { return "app/" + SHA256.digest(payload).hex }
@@ -219,4 +224,7 @@ extension Observation {
 
 extension Environment {
     fileprivate func partitionKey(_ suffix: String) -> [UInt8] { Array("\(rawValue)/\(suffix)".utf8) }
+
+    /// The record key of everything that an Apple Account has bought in an app.
+    package func partitionKey(ofAccount id: Identifier) -> [UInt8] { partitionKey("app/" + id.text) }
 }

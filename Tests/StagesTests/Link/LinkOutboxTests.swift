@@ -41,15 +41,19 @@ import Worker
         #expect(try await worker.unsentCount() == 0)
     }
 
-    @Test func `it writes an unsigned link observation`() async throws {
+    @Test(arguments: [
+        ("original_transaction_id", "3", "Production/anna"), ("app_transaction_id", "A", "Production/app/A"),
+    ]) func `it writes an unsigned link observation, under the account's key if there is one`(
+        kind: String, id: String, key: String
+    ) async throws {
         let worker = try await Self.unowned()
-        try await worker.link("original_transaction_id", "3", "anna")
+        try await worker.link(kind, id, "anna")
         let written = Mutex<[ProducerRecord]>([])
         try await worker.stage.outboxes[0].empty { records in written.withLock { $0 += records } }
         let first = written.withLock { $0.first }
         let record = try #require(first)
         #expect(record.topic == "storekit.linked")
-        #expect(record.key.map { String(decoding: $0, as: UTF8.self) } == "Production/anna")
+        #expect(record.key.map { String(decoding: $0, as: UTF8.self) } == key)
         #expect(record.headers.isEmpty)
         let verdict = try PublishedSchema.topics.validate([record.value ?? []], against: "linked")
         #expect(verdict.isValid, "\(verdict.report)")

@@ -171,7 +171,7 @@ import Worker
         let first = try await path.client.query("SELECT change_id FROM owner_changes")[0].int8(0)
         _ = try await path.client.run(OwnerChangeTable.record, [change])
         let sent = OwnerChangeTable.Due(
-            key: Self.purchase, owner: ObservedOwner(userID: "anna", rule: "unlinked"), change: first)
+            key: Self.purchase, owner: ObservedOwner(userID: "anna", rule: "unlinked"), account: nil, change: first)
         // Neither does it make the later one due.
         _ = try await path.client.run(OwnerChangeTable.putBack, [sent])
         let row = try await path.client.query("SELECT change_id, sends::int8 FROM owner_changes")[0]

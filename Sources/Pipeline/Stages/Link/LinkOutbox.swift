@@ -170,8 +170,10 @@ extension LinkOutbox {
 }
 
 extension OwnerChangeTable.Due {
-    /// The link observation of the purchase; no request waits for it.
+    /// The link observation of the purchase, under the key of its other records; no request waits for it.
     fileprivate func record(for topic: String) -> ProducerRecord {
-        Observation(relinking: key, owner: owner).record(for: topic)
+        var record = Observation(relinking: key, owner: owner).record(for: topic)
+        if let account { record.key = key.environment.partitionKey(ofAccount: account) }
+        return record
     }
 }

@@ -59,7 +59,8 @@ extension LinkStage {
                 Result { () throws(ObservationError) in
                     let observation = try Observation(record)
                     return LinkReading(
-                        subject: batch.add(observation), environment: observation.environment,
+                        subject: batch.add(observation),
+                        environment: observation.accountID == nil ? observation.environment : nil,
                         inputRange: observation.inputRange)
                 })
         }
@@ -83,6 +84,7 @@ extension LinkStage {
 /// The part of a record's observation that is kept until the owner is known.
 private struct LinkReading {
     let subject: LinkSubject
-    let environment: Environment
+    /// The observation's environment; `nil` if an Apple Account is its key.
+    let environment: Environment?
     let inputRange: Range<Int>?
 }

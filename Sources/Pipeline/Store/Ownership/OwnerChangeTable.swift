@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 package import Entitlements
 package import Records
 import Postgres
@@ -18,6 +18,8 @@ package enum OwnerChangeTable {
     package struct Due: Sendable {
         package let key: PurchaseKey
         package let owner: ObservedOwner
+        /// The ID of the Apple Account in the app; `nil` if no content of the purchase names it.
+        package let account: Identifier?
         /// The ID of the latest owner change.
         package let change: Int64
     }
@@ -79,7 +81,7 @@ package enum OwnerChangeTable {
             .value("unlinked") { _ in OwnershipRule.unlinked }, .values("delays_ms") { _ in resendDelaysMilliseconds },
         ],
         returning: RowReader(
-            Due.init, PurchaseKey.reader, RowReader(ObservedOwner.init, "user_id", "rule"), "change_id"),
+            Due.init, PurchaseKey.reader, RowReader(ObservedOwner.init, "user_id", "rule"), "account", "change_id"),
         """
         WITH due AS (
             SELECT \(PurchaseKey.columns.names()) FROM owner_changes
@@ -103,7 +105,11 @@ package enum OwnerChangeTable {
             RETURNING \(PurchaseKey.columns.names(of: "change")), change.change_id
         )
         SELECT \(PurchaseKey.columns.names(of: "taken")), owner.user_id,
-               coalesce(owner.rule, $unlinked) AS rule, taken.change_id
+               coalesce(owner.rule, $unlinked) AS rule, (
+                   SELECT fact.app_transaction_id FROM ownership_facts AS fact
+                   WHERE \(PurchaseKey.columns.equal("fact", "taken")) AND fact.app_transaction_id IS NOT NULL
+                   LIMIT 1
+               ) AS account, taken.change_id
         FROM taken
         LEFT JOIN LATERAL (
             SELECT known.user_id, known.rule FROM owners AS known
