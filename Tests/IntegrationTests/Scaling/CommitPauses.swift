@@ -37,10 +37,10 @@ final class CommitPauses: Sendable {
     /// Watches all partitions; while no broker answers, a pause continues.
     func watch(_ pipeline: RunningPipeline, until isOver: () -> Bool) async {
         _ = await becomesTrue(within: .seconds(900), every: .milliseconds(100)) {
-            guard let reconciliation = try? await pipeline.reconciliation() else { return isOver() }
+            guard let accounts = try? await pipeline.workerAccounts() else { return isOver() }
             let now = ContinuousClock.now
             state.withLock { state in
-                for account in reconciliation.stages {
+                for account in accounts {
                     for partition in account.partitions {
                         let key = Key(stage: account.stage, partition: partition.partition)
                         Self.add(key, partition, at: now, to: &state)

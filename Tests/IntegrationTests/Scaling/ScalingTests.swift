@@ -128,7 +128,7 @@ extension PipelineTests {
             #expect(report.extended.count == Topology.stages.count)
             try await pipeline.waitUntilShared(partitions: partitions, copies: 1)
             let isUsed = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {
-                try await pipeline.reconciliation().stages.dropFirst().allSatisfy { account in
+                try await pipeline.workerAccounts().dropFirst().allSatisfy { account in
                     account.partitions.dropFirst(before).contains { $0.committed ?? 0 > 0 }
                 }
             }

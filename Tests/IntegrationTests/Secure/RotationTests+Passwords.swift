@@ -103,7 +103,7 @@ extension PipelineTests.RotationTests {
 
     /// Waits until each worker has settled more than before.
     private static func waitUntilAllMove(_ pipeline: RunningPipeline) async throws {
-        func settled() async throws -> [Int64] { try await pipeline.reconciliation().stages.map(\.settled) }
+        func settled() async throws -> [Int64] { try await pipeline.workerAccounts().map(\.settled) }
         var before: [Int64]?
         let isMoving = try await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
             try pipeline.requireRunning()

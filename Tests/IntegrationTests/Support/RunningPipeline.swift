@@ -219,6 +219,11 @@ extension RunningPipeline {
 
     func reconciliation() async throws -> Reconciliation { try await AccountReader(admin, settings).read() }
 
+    /// The accounts of the workers' stages; the index of dead letters does not run.
+    func workerAccounts() async throws -> [StageAccount] {
+        try await reconciliation().stages.filter { Topology.stages.contains($0.stage) }
+    }
+
     /// Waits until every stage has settled everything.
     @discardableResult func settle(within deadline: Duration = .seconds(400)) async throws -> Reconciliation {
         var waiting = DemoSettling(bodyCount: published.count)

@@ -82,9 +82,9 @@ extension PipelineTests {
 
         /// Waits until each stage has settled some hundred records more.
         private static func getOn(_ pipeline: RunningPipeline, _ who: String) async throws {
-            let before = try await pipeline.reconciliation().stages.map(\.settled)
+            let before = try await pipeline.workerAccounts().map(\.settled)
             let getsOn = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {
-                try await zip(pipeline.reconciliation().stages, before).allSatisfy { $0.settled >= $1 + 200 }
+                try await zip(pipeline.workerAccounts(), before).allSatisfy { $0.settled >= $1 + 200 }
             }
             guard getsOn else { throw PipelineFailure("\(who): no stage may stand still") }
             for copy in pipeline.copies where !copy.isReady { Issue.record("\(who): \(copy.name) is not ready") }
