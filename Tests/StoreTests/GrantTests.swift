@@ -58,6 +58,8 @@ import Testing
         #expect(try await client.query("SELECT count(*) FROM grants")[0].int8(0) == 1)
         #expect(try await Self.isTrue(client, "revoke_grant(\(number), 'mistake', 'boss')"))
         #expect(try await client.query("SELECT \(call)")[0].int8(0) == number)
+        let late = call.replacing("+ interval", with: "- interval")
+        #expect(try await client.query("SELECT \(late)")[0].int8(0) == number)
         #expect(try await !Self.isTrue(client, "has_entitlement('anna', 'pro')"))
         let other = call.replacing("'pro'", with: "'plus'")
         let error = await #expect(throws: PostgresError.self) { _ = try await client.query("SELECT \(other)") }

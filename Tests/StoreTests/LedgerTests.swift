@@ -249,6 +249,19 @@ import Testing
         }
     }
 
+    @Test func `an entry of the version before with a reversal's reference hides no reversal`() async throws {
+        try await credit(100)
+        _ = try await debit(10, "sword")
+        _ = try await connection.query(
+            """
+            INSERT INTO ledger_debits (user_id, reference, environment, currency, amount)
+            VALUES ('anna', 'reversal of sword', 'Production', 'gold', 1)
+            """)
+        #expect(try await debit(10, "sword") == 89)
+        #expect(try await code("ledger_reverse('anna', 'sword', 'cancelled')") == SQLState("23505"))
+        #expect(try await balance() == 89)
+    }
+
     @Test func `the history shows who posted what by which purchase or reference, and why`() async throws {
         try await credit(100)
         _ = try await debit(70, "sword")

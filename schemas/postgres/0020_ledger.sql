@@ -40,6 +40,7 @@ BEGIN
     IF EXISTS (
         SELECT FROM ledger_debits AS entry WHERE entry.user_id = post_to_ledger.user_id
             AND entry.reference = reversal_reference(post_to_ledger.reference)
+            AND entry.reverses = post_to_ledger.reference
     ) THEN
         RAISE EXCEPTION 'the entry of this reference was reversed' USING ERRCODE = 'LE003';
     END IF;
@@ -116,12 +117,18 @@ BEGIN
     IF known.reverses IS NOT NULL OR NOT FOUND THEN
         RAISE EXCEPTION 'the user has no entry of this reference' USING ERRCODE = 'LE004';
     END IF;
-    INSERT INTO ledger_debits (
-        user_id, reference, environment, currency, amount, reverses, reason, posted_by)
-    VALUES (
-        user_id, reversal_reference(reference), known.environment, known.currency, -known.amount,
-        reference, reason, session_user)
-    ON CONFLICT DO NOTHING;
+    -- An entry of the version before that has this reference by chance raises 23505.
+    IF NOT EXISTS (
+        SELECT FROM ledger_debits AS entry WHERE entry.user_id = ledger_reverse.user_id
+            AND entry.reference = reversal_reference(ledger_reverse.reference)
+            AND entry.reverses = ledger_reverse.reference
+    ) THEN
+        INSERT INTO ledger_debits (
+            user_id, reference, environment, currency, amount, reverses, reason, posted_by)
+        VALUES (
+            user_id, reversal_reference(reference), known.environment, known.currency,
+            -known.amount, reference, reason, session_user);
+    END IF;
     RETURN ledger_balance(user_id, known.currency, known.environment);
 END
 $$;
@@ -185,9 +192,6 @@ DECLARE
 BEGIN
     PERFORM require_environment(environment);
     until := nullif(until, 'infinity');
-    IF until <= now() THEN
-        RAISE EXCEPTION 'a grant ends after it begins' USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     PERFORM lock_users(ARRAY[user_id]);
     IF reference IS NOT NULL AND NOT is_identifier(reference) THEN
         RAISE EXCEPTION 'a reference is an identifier' USING ERRCODE = 'invalid_parameter_value';
@@ -199,6 +203,8 @@ BEGIN
         RETURN known.grant_id;
     ELSIF known.grant_id IS NOT NULL THEN
         RAISE EXCEPTION 'this reference stands for another grant already' USING ERRCODE = 'LE002';
+    ELSIF until <= now() THEN
+        RAISE EXCEPTION 'a grant ends after it begins' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     INSERT INTO grants (
         environment, user_id, entitlement_key, periods, granted_by, reason, reference)

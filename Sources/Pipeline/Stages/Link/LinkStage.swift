@@ -84,7 +84,9 @@ extension LinkStage {
 /// The part of a record's observation that is kept until the owner is known.
 private struct LinkReading {
     let subject: LinkSubject
-    /// The observation's environment; `nil` if an Apple Account is its key.
+    /// The observation's environment.
+    ///
+    /// `nil` if the record's key names an Apple Account.
     let environment: Environment?
     let inputRange: Range<Int>?
 }

@@ -8,7 +8,7 @@ package import JSON
 ///
 /// A single type serves all names, because only their comparison is risky; labels distinguish a user from a product.
 package struct Identifier: Hashable, Sendable {
-    /// The text, in place if it has at most 22 bytes, and only then.
+    /// The text; exactly those of at most 22 bytes are stored in place.
     ///
     /// Records are full of Apple's IDs. Those have 15 to 18 digits, and a `String` of more than 15 bytes is allocated
     /// and counts its references.

@@ -38,7 +38,7 @@ package final class AuditConsole: Sendable {
         "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
             + "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         "X-Frame-Options": "DENY",
-        // Not `no-referrer`, with which browsers send no origin with a form.
+        // `no-referrer` would keep browsers from sending an origin with a form.
         "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin", "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
         "Cache-Control": "no-store",

@@ -45,7 +45,7 @@ struct PipelineOptions {
     /// Number of records that are measured first, for the slope.
     var fewCount: Int { recordCount / 4 }
 
-    /// The records that rates are of.
+    /// Indices of the measured records.
     var measured: Range<Int> { (warmUpCount + fewCount)..<(warmUpCount + fewCount + recordCount) }
 
     let latencySeconds: Int

@@ -32,9 +32,9 @@ struct PipelineMeasurement {
     struct Latency {
         let recordsPerSecond: Double
         let loaded: Percentiles
-        /// The same of purchases that came one at a time, to reading the outcome.
+        /// Times of purchases that came one at a time, from publishing to reading the outcome.
         let lone: Percentiles
-        /// The same to writing the record that a stage reads, by that stage.
+        /// Times of these purchases from publishing to the record that a stage reads, by that stage.
         let loneHops: [StageDescription: Percentiles]
         /// Processor time per record.
         let cpu: CPUMicroseconds
@@ -44,7 +44,7 @@ struct PipelineMeasurement {
     func verifications(_ microseconds: Double) -> Double { microseconds / verificationMicroseconds }
 }
 
-/// Percentiles of some values, not a number without any.
+/// Percentiles of some values; NaN without any value.
 struct Percentiles {
     let p50: Double
     let p99: Double
