@@ -44,15 +44,16 @@ extension AlertFault {
                 group: "\(prefix)verify", metadata[topic: prefix + Topic.raw]?.partitions ?? [], deadline: .seconds(10))
             try await rig.commit(
                 committed.compactMapValues(\.offset).mapValues { OffsetCommit(offset: $0, metadata: "") },
-                forGroup: "\(prefix)verify")
-            try await rig.restart(.verify)
+                forGroup: "\(prefix)copied.verify")
+            try await rig.restart(.verify, ["KAFKA_GROUP_PREFIX": "\(prefix)copied."])
         },
         mend: { rig in
             try await rig.stop(.verify)
             let state = "pipeline account state --stage verify --by operator --reason copied"
-            let answer = try await rig.run(state)
+            let copied = ["KAFKA_GROUP_PREFIX": "\(rig.pipeline.layout.prefix)copied."]
+            let answer = try await rig.run(state, copied)
             #expect(answer.exitCode == 0, "\(answer.output)")
-            try await rig.restart(.verify)
+            try await rig.restart(.verify, copied)
         })
 
     private static let noAccount = AlertFault(
