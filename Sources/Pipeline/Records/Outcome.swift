@@ -28,6 +28,10 @@ package struct Outcome: Sendable {
     ///
     /// `nil` if unknown.
     package var userID: Identifier?
+    /// The raw value of an `OwnershipRule`: the rule that found the owner, or the reason why no rule did.
+    ///
+    /// `nil` if the record was refused, or has no purchase and no known account.
+    package var ownerRule: String?
     /// The user's entitlements in the observation's environment, as one JSON array.
     ///
     /// Set only for the last observation of a body, if its user is known.
@@ -85,6 +89,10 @@ package struct OutcomeWriter: Sendable {
         if let observation { write(observation, to: &writer) }
         writer.key("userID")
         if let user = outcome.userID { writer.string(user) } else { writer.null() }
+        if let rule = outcome.ownerRule {
+            writer.key("ownerRule")
+            writer.string(rule)
+        }
         writer.key("entitlements")
         if let held = outcome.entitlements { writer.raw(held) } else { writer.null() }
         if let omitted = outcome.omitted {

@@ -15,19 +15,20 @@ package enum LinkSettings {
         "linking.mode", .choice, default: Mode.links,
         "How an account token becomes a user ID: `links` looks it up in account_links, `identity` "
             + "uses the token itself.")
+    package static let trustsIngestUser = Setting(
+        "linking.trust_ingest_user", .bool, default: false,
+        "Whether the user ID in the record header user-id owns the purchase where nothing else names an owner.")
     package static let policy = Setting(
         "linking.policy", .choice, default: OwnershipPolicy.transfer,
         "What happens when a later transaction names another user: `transfer` (the newest owner "
             + "wins), `keep` (the first stays), `transfer_if_inactive` (the newest wins if no paid "
             + "period was running).")
 
-    package static let declarations = [
-        mode.declaration, SharedSettings.trustsIngestUser.declaration, policy.declaration,
-    ]
+    package static let declarations = [mode.declaration, trustsIngestUser.declaration, policy.declaration]
 
     package static func rules(_ values: SettingsValues) -> OwnershipRules {
         OwnershipRules(
             policy: values[policy], tokensAreUserIDs: values[mode] == .identity,
-            trustsIngestion: values[SharedSettings.trustsIngestUser])
+            trustsIngestion: values[trustsIngestUser])
     }
 }

@@ -4,11 +4,6 @@ package import Settings
 package enum SharedSettings {
     /// The apps that `verify-worker` accepts, and about which `recovery-worker` asks Apple.
     package static let apps = Setting("apps", .apps, "The apps whose purchases are accepted, each in one environment.")
-    /// Whether to trust the header with the user, which `verify-worker` reads and `link-worker` applies.
-    package static let trustsIngestUser = Setting(
-        "linking.trust_ingest_user", .bool, default: false,
-        "Whether the user ID in the record header user-id owns the purchase where nothing else "
-            + "names an owner; set it alike for verify-worker and link-worker.")
 
     /// The sections of a JSON file that all executables may share; each ignores the sections of the others.
     package static let sections: Set<String> = [

@@ -26,7 +26,7 @@ struct Reference: Sendable {
             // No responder is asked here, so nothing waits.
             case .success(.ignored), .success(.undetermined): break
             case .success(.items(let items)):
-                let user = rules.trustsIngestion ? Self.ingestUserID(of: record) : nil
+                let user = Self.ingestUserID(of: record)
                 for item in items {
                     let source = Self.source(offset)
                     facts.add(try Observation(item, source: source, ingestUserID: user.map { Identifier($0) }))

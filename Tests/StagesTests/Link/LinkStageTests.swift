@@ -140,12 +140,14 @@ import Worker
         #expect(try await worker.settle(.purchase("1", token: Self.anna.uppercased())) == [Self.anna])
     }
 
-    @Test func `a user named by ingestion is stored and counts only if it is trusted`() async throws {
+    @Test func `a user named by ingestion is stored and counts only while it is trusted`() async throws {
         let worker = try await LinkWorker()
-        #expect(try await worker.settle(.purchase("1", claim: "mallory")) == [nil])
+        #expect(try await worker.settle(.purchase("1", claim: "anna")) == [nil])
+        #expect(try await worker.owners() == ["1 nobody untrusted_claim"])
         let trusting = try await LinkWorker(OwnershipRules(trustsIngestion: true), on: worker.client)
-        #expect(try await trusting.settle(.purchase("1")) == [nil])
-        #expect(try await trusting.settle(.purchase("1", claim: "anna")) == ["anna"])
+        #expect(try await trusting.settle(.purchase("1")) == ["anna"])
+        #expect(try await worker.settle(.purchase("1")) == [nil])
+        #expect(try await trusting.settle(.purchase("1", claim: "mallory")) == ["anna"], "the earliest record decides")
         #expect(try await trusting.settle(.purchase("1", "2", at: 2_000, claim: "bob")) == ["bob"])
         try await worker.linkTokens()
         #expect(try await trusting.settle(.purchase("1", "3", at: 3_000, token: Self.anna)) == ["anna"])

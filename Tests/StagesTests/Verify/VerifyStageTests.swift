@@ -16,13 +16,11 @@ import Worker
     static let now: Int64 = 1_767_225_600_000
 
     static func stage(
-        for traffic: DemoTraffic, threadsMax: Int, trustsIngestUser: Bool = false,
-        registry: MetricsRegistry = MetricsRegistry(), clock: Int64 = .max
+        for traffic: DemoTraffic, threadsMax: Int, registry: MetricsRegistry = MetricsRegistry(), clock: Int64 = .max
     ) throws -> VerifyStage {
         try VerifyStage(
             configuration: VerifierConfiguration(apps: traffic.configuredApps()), topic: "storekit.verified",
-            trustsIngestUser: trustsIngestUser, threadsMax: threadsMax,
-            metrics: VerifyMetrics(registry) { Timestamp(milliseconds: clock) },
+            threadsMax: threadsMax, metrics: VerifyMetrics(registry) { Timestamp(milliseconds: clock) },
             leaves: LeafWatch(registry, log: Log(RecordingLogHandler())) { Timestamp(milliseconds: now) })
     }
 
@@ -48,7 +46,7 @@ import Worker
         #expect(verdicts.contains { $0.disposition == .deadLettered })
     }
 
-    @Test func `the user comes from ingestion's header alone, and only if it is trusted`() async throws {
+    @Test func `the user comes from ingestion's header alone`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let item = try #require(traffic.items.first { $0.expectedRefusal == nil })
         let control = Array("anna\u{85}".utf8)
@@ -65,17 +63,12 @@ import Worker
                 headers: named.0.map { KafkaHeader(name: "user-id", value: $0) })
         }
         let registry = MetricsRegistry()
-        for isTrusted in [false, true] {
-            let stage = try Self.stage(
-                for: traffic, threadsMax: 1, trustsIngestUser: isTrusted,
-                registry: isTrusted ? registry : MetricsRegistry())
-            let verdicts = try await stage.process(records)
-            for (verdict, expected) in zip(verdicts, headers.map(\.1)) {
-                let output = try #require(verdict.outputs.first)
-                let observation = try Observation(value: output.value)
-                #expect(observation.ingestUserID?.text == (isTrusted ? expected : nil))
-                #expect(output.headers.isEmpty)
-            }
+        let verdicts = try await Self.stage(for: traffic, threadsMax: 1, registry: registry).process(records)
+        for (verdict, expected) in zip(verdicts, headers.map(\.1)) {
+            let output = try #require(verdict.outputs.first)
+            let observation = try Observation(value: output.value)
+            #expect(observation.ingestUserID?.text == expected)
+            #expect(output.headers.isEmpty)
         }
         let text = String(decoding: registry.exposition(), as: UTF8.self)
         #expect(text.contains("verify_ignored_ingest_users_total 9"), "\(text)")

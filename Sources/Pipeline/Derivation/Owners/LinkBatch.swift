@@ -32,11 +32,8 @@ package struct LinkBatch {
     private(set) var accounts: Set<AppTransactionGroup> = []
     /// Number of contradictions: the batch's records name different users for one transaction.
     private(set) var contradictionCount = 0
-    private let trustsIngestUsers: Bool
 
-    /// - Parameter trustsIngestUsers: whether users named by the ingestion service count.
-    package init(recordsExpected: Int, trustsIngestUsers: Bool) {
-        self.trustsIngestUsers = trustsIngestUsers
+    package init(recordsExpected: Int) {
         transactions.reserveCapacity(recordsExpected)
         places.reserveCapacity(recordsExpected)
         scopes.reserveCapacity(recordsExpected)
@@ -47,7 +44,6 @@ package struct LinkBatch {
     package init(reviewing scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
         self.scopes = Set(scopes)
         self.groups = groups
-        trustsIngestUsers = false
     }
 
     /// Whether the batch concerns no purchase and no account.
@@ -79,7 +75,7 @@ package struct LinkBatch {
             transactions.append(fact)
         }
         scopes.insert(fact.purchaseKey.scope)
-        if trustsIngestUsers, let claim { add(claim, of: fact) }
+        if let claim { add(claim, of: fact) }
     }
 
     private mutating func add(_ claim: UserClaim, of fact: TransactionFact) {

@@ -67,7 +67,7 @@ struct EntitleTransaction {
         guard !awaited.isEmpty else { return [:] }
         let reading = AnswerReading(
             awaited.map { index in
-                AnswerReading.Question(index: index, record: records[index], userID: fold.userID(of: records[index]))
+                AnswerReading.Question(index: index, record: records[index], owner: fold.owner(of: records[index]))
             })
         return try await reading.answers(connection)
     }

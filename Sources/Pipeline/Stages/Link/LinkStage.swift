@@ -51,7 +51,7 @@ extension LinkStage {
     private typealias Reading = Result<LinkReading, ObservationError>
 
     private func link(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
-        var batch = LinkBatch(recordsExpected: records.count, trustsIngestUsers: linking.rules.trustsIngestion)
+        var batch = LinkBatch(recordsExpected: records.count)
         var readings: [Reading] = []
         readings.reserveCapacity(records.count)
         for record in records {

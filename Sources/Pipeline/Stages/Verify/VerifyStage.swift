@@ -14,7 +14,6 @@ package import Worker
 package final class VerifyStage: Stage {
     private let topic: String
     private let threadsMax: Int
-    private let trustsIngestUser: Bool
     private let bodyOutputBytesMax: Int
     private let verifiers: VerifierPool
     let metrics: VerifyMetrics
@@ -23,17 +22,15 @@ package final class VerifyStage: Stage {
 
     /// - Parameters:
     ///   - topic: the topic of the observations.
-    ///   - trustsIngestUser: whether to read the header in which ingestion names the user.
     ///   - threadsMax: maximum threads that work on one batch.
     ///   - bodyOutputBytesMax: maximum total bytes of the observations of one body.
     ///   - revocations: the revocation lookup; `nil` if no responder is asked.
     package init(
-        configuration: VerifierConfiguration, topic: String, trustsIngestUser: Bool = false, threadsMax: Int,
+        configuration: VerifierConfiguration, topic: String, threadsMax: Int,
         bodyOutputBytesMax: Int = VerifySettings.outputBytesMaxDefault, metrics: VerifyMetrics, leaves: LeafWatch,
         revocations: RevocationLookup? = nil
     ) {
         self.topic = topic
-        self.trustsIngestUser = trustsIngestUser
         self.threadsMax = threadsMax
         self.bodyOutputBytesMax = bodyOutputBytesMax
         self.metrics = metrics
@@ -127,9 +124,8 @@ package final class VerifyStage: Stage {
 
     /// The user that the ingestion service names.
     ///
-    /// `nil` if the service is not trusted, or names nobody.
+    /// `nil` if the service names nobody.
     private func ingestUserID(of record: ConsumerRecord) -> Identifier? {
-        guard trustsIngestUser else { return nil }
         switch IngestUser(record.headers) {
         case .unnamed: return nil
         case .named(let userID): return userID

@@ -11,10 +11,9 @@ extension WorkerProgram {
     /// refuse genuine records.
     package static let verify = WorkerProgram(
         .verify, summary: "Verifies what Apple signed for the configured apps and passes it on.",
-        declarations: VerifySettings.declarations, borrowed: [SharedSettings.trustsIngestUser.declaration],
-        otherSections: SharedSettings.sections, decisive: VerifySettings.decisive,
-        reloadable: VerifySettings.declarations, files: { $0[VerifySettings.apps].flatMap(\.rootFiles) },
-        dependency: .revocation,
+        declarations: VerifySettings.declarations, otherSections: SharedSettings.sections,
+        decisive: VerifySettings.decisive, reloadable: VerifySettings.declarations,
+        files: { $0[VerifySettings.apps].flatMap(\.rootFiles) }, dependency: .revocation,
         breaker: { settings in
             Breaker.Bounds(
                 refusedMax: settings[VerifySettings.breakerRefusedMax],
@@ -33,7 +32,6 @@ extension WorkerProgram {
             let metrics = former?.metrics ?? VerifyMetrics(parts.metrics, now: now)
             return VerifyStage(
                 configuration: configuration, topic: parts.settings.topic(Topic.verified),
-                trustsIngestUser: parts.settings[SharedSettings.trustsIngestUser],
                 threadsMax: parts.settings[VerifySettings.threads],
                 bodyOutputBytesMax: parts.settings[VerifySettings.outputBytesMax], metrics: metrics,
                 leaves: former?.leaves ?? LeafWatch(parts.metrics, log: parts.log, now: now),

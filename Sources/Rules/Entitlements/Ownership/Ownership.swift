@@ -51,5 +51,7 @@ package enum OwnershipRule: String, CaseIterable, Sendable {
     case ingestionClaim = "ingestion_claim"
     /// The other purchases of the same `appTransactionId` belong to several users.
     case ambiguousSiblings = "ambiguous_siblings"
+    /// The ingestion service named a user, but its users are not trusted.
+    case untrustedClaim = "untrusted_claim"
     case unlinked
 }

@@ -54,7 +54,8 @@ package struct OwnershipRules: Hashable, Sendable {
         if case .one(let user) = siblings { return Ownership(userID: user, rule: .siblingPurchase) }
         let claimed = claimedSpans(of: facts)
         if !claimed.isEmpty { return Ownership(spans: claimed, rule: .ingestionClaim) }
-        return Ownership(spans: [], rule: siblings == .several ? .ambiguousSiblings : .unlinked)
+        if siblings == .several { return Ownership(spans: [], rule: .ambiguousSiblings) }
+        return Ownership(spans: [], rule: facts.claims.isEmpty ? .unlinked : .untrustedClaim)
     }
 
     private func claimedSpans(of facts: OwnershipFacts) -> [OwnershipSpan] {

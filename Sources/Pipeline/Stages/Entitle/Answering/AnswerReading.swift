@@ -13,12 +13,12 @@ struct AnswerReading {
     struct Question {
         let index: Int
         let record: EntitleRecord
-        let userID: Identifier?
+        let owner: ObservedOwner?
 
         /// The user whose entitlements are listed.
         ///
         /// `nil` unless the record is the last of its body.
-        var listedUserID: Identifier? { record.source?.isLast ?? true ? userID : nil }
+        var listedUserID: Identifier? { record.source?.isLast ?? true ? owner?.userID : nil }
     }
 
     private let questions: [Question]
@@ -40,7 +40,7 @@ struct AnswerReading {
         for (index, question) in questions.enumerated() {
             let environment = question.record.environment.rawValue
             found[question.index] = UserAnswer(
-                userID: question.userID,
+                owner: question.owner,
                 held: question.listedUserID.map { user in (held[user] ?? []).filter { $0.environment == environment } },
                 hasBroughtContent: brought.contains(index))
         }

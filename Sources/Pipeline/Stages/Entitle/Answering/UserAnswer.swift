@@ -6,10 +6,10 @@ import Store
 
 /// The answer about a user for the request that waits for a record.
 struct UserAnswer {
-    /// The user of the answer.
+    /// The owner of the record's purchase, and the rule that found it.
     ///
-    /// `nil` if the user is unknown.
-    let userID: Identifier?
+    /// `nil` if the record has no purchase and no known account.
+    let owner: ObservedOwner?
     /// The user's entitlements in the record's environment.
     ///
     /// `nil` if the user is unknown, or the record is not the last of its body.
@@ -21,7 +21,8 @@ struct UserAnswer {
 
     func outcome(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome {
         var answer = Outcome(status(outcome, isAboutPurchase: isAboutPurchase))
-        if let userID { answer.add(userID, holds: held) }
+        if let userID = owner?.userID { answer.add(userID, holds: held) }
+        answer.ownerRule = owner?.rule
         if case .conflict = outcome { answer.reason = RefusalReason.transactionConflict.rawValue }
         return answer
     }
@@ -32,7 +33,7 @@ struct UserAnswer {
         case .recorded: .recorded
         case .superseded: .superseded
         case .unchanged where !hasBroughtContent: .duplicate
-        case .applied, .unchanged: isAboutPurchase && userID == nil ? .unlinked : .applied
+        case .applied, .unchanged: isAboutPurchase && owner?.userID == nil ? .unlinked : .applied
         }
     }
 }
