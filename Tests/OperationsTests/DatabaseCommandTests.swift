@@ -19,6 +19,13 @@ import Testing
         await PipelineTool.tool.run(arguments, ["DATABASE_URL": options.connectionString], on: transcript)
     }
 
+    /// Runs `link add` or `link remove` with name and reason.
+    private func link(_ arguments: String...) async -> Int32 { await link(arguments) }
+
+    private func link(_ arguments: [String]) async -> Int32 {
+        await run(["link"] + arguments + ["--by", "otto", "--reason", "ticket 7"])
+    }
+
     private func file(_ text: String) throws -> String {
         let path = FileManager.default.temporaryDirectory.appending(path: "input-\(UUID().uuidString)")
         try Data(text.utf8).write(to: path)
@@ -143,8 +150,9 @@ import Testing
     @Test func `what was not found ends with 1, in every command`() async throws {
         #expect(await run("migrate") == 0)
         for arguments in [
-            ["link", "list"], ["link", "remove", "original_transaction_id", "1"], ["link", "reapply"],
-            ["link", "add", "--from", try file("kind,key,user\n")],
+            ["link", "list"], ["link", "list", "--history"], ["link", "reapply"],
+            ["link", "remove", "original_transaction_id", "1", "--by", "b", "--reason", "r"],
+            ["link", "add", "--from", try file("kind,key,user\n"), "--by", "b", "--reason", "r"],
             ["forget", "nobody", "--by", "dpo", "--reason", "r"], ["dedupe", "forget", "--all", "--yes"],
             ["explain", "nobody"], ["revoke-grant", "1", "--by", "b", "--reason", "r"],
             ["explain", "nobody", "--known-at", "2026-01-01"], ["explain", "--transaction", "1"],
@@ -155,12 +163,14 @@ import Testing
         let grant = ["grant", "nobody", "pro", "--until=forever", "--by", "b", "--reason", "r"]
         #expect(await run(grant) == 0)
         #expect(await run("explain", "nobody") == 0)
-        #expect(await run("link", "add", "original_transaction_id", "1", "anna") == 0)
+        #expect(await link("add", "original_transaction_id", "1", "anna") == 0)
         // It holds already.
-        #expect(await run("link", "add", "original_transaction_id", "1", "anna") == 0)
+        #expect(await link("add", "original_transaction_id", "1", "anna") == 0)
         #expect(await run("link", "list") == 0)
-        #expect(await run("link", "remove", "original_transaction_id", "1") == 0)
-        #expect(await run("forget", "nobody", "--by", "dpo", "--reason", "r") == 1)
+        #expect(await link("remove", "original_transaction_id", "1") == 0)
+        #expect(await run("forget", "nobody", "--by", "dpo", "--reason", "r") == 0, "the grant names the user")
+        #expect(await run("forget", "nobody-at-all", "--by", "dpo", "--reason", "r") == 1)
+        #expect(transcript.output.contains("nothing was known of nobody-at-all"))
     }
 
     @Test func `a wrong catalog is refused with all its problems`() async throws {
@@ -199,9 +209,9 @@ import Testing
     @Test func `links are added, changed, listed and removed`() async throws {
         #expect(await run("migrate") == 0)
         let token = "9F0C11AB-1111-4AAA-8AAA-111111111111"
-        #expect(await run("link", "add", "account_token", token, "anna") == 0)
+        #expect(await link("add", "account_token", token, "anna") == 0)
         #expect(transcript.output.contains("1 link read, 1 written"))
-        #expect(await run("link", "add", "account-token", token.lowercased(), "anna") == 0)
+        #expect(await link("add", "account-token", token.lowercased(), "anna") == 0)
         #expect(transcript.output.contains("1 link read, 0 written"))
         #expect(await run("link", "list", "--key", token, "--json") == 0)
         let row =
@@ -209,8 +219,31 @@ import Testing
             + #""environment":null,"bundle":null}"#
         #expect(transcript.output.hasSuffix(row + "\n"))
 
-        #expect(await run("link", "remove", "account_token", token) == 0)
+        #expect(await link("remove", "account_token", token) == 0)
         #expect(transcript.output.hasSuffix("1 link read, 1 removed\n"))
+    }
+
+    @Test func `a link is taken from another user with --move alone, and each act stands in the history`() async throws
+    {
+        #expect(await run("migrate") == 0)
+        let key = ["original_transaction_id", "1"]
+        #expect(await run(["link", "add"] + key + ["anna"]) == 64)
+        #expect(transcript.notes.contains("--by is required"))
+        #expect(await link(["add"] + key + ["anna"]) == 0)
+        #expect(transcript.output.contains("nobody -> anna: original_transaction_id 1, 0 known purchases"))
+        let path = try file("original_transaction_id,2,bob\noriginal_transaction_id,1,bob\n")
+        #expect(await link("add", "--from", path) == 1)
+        #expect(transcript.notes.contains("1 link would be taken from another user; --move if that is meant"))
+        #expect(transcript.notes.contains("anna -> bob: original_transaction_id 1"))
+        #expect(await run("link", "list", "--user", "bob") == 1, "nothing of the batch is written")
+        #expect(await link("add", "--from", path, "--move") == 0)
+        #expect(await link(["remove"] + key) == 0)
+        #expect(await run("link", "list", "--history", "--key", "1", "--json") == 0)
+        let acts = transcript.output.split(separator: "\n").suffix(3)
+        let users = [#""from":"bob","to":null"#, #""from":"anna","to":"bob""#, #""from":null,"to":"anna""#]
+        #expect(zip(acts, users).allSatisfy { $0.contains($1) && $0.contains(#""by":"otto""#) }, "\(acts)")
+        #expect(await run("forget", "bob", "--by", "dpo", "--reason", "r") == 0)
+        #expect(await run("link", "list", "--history", "--user", "bob") == 1)
     }
 
     @Test func `a file of links is written in one go, a doubled key by its last line`() async throws {
@@ -221,11 +254,11 @@ import Testing
         let path = try file(
             "\u{FEFF}kind,key,user\n" + lines.joined(separator: "\n")
                 + "\naccount_token,\(token.uppercased()),a\naccount_token,\(token),b\n")
-        #expect(await run("link", "add", "--from", path, "--json") == 0)
-        #expect(transcript.output.hasSuffix("{\"links\":3002,\"written\":3001}\n"))
+        #expect(await link("add", "--from", path, "--json") == 0)
+        #expect(transcript.output.contains("{\"links\":3002,\"written\":3001,\"changes\":["))
         #expect(await run("link", "list", "--user", "b") == 0)
         #expect(transcript.output.hasSuffix("b     account_token  \(token)  any          any\n"))
-        #expect(await run("link", "remove", "--from", path) == 0)
+        #expect(await link("remove", "--from", path) == 0)
         #expect(transcript.output.hasSuffix("3,002 links read, 3,001 removed\n"))
     }
 
@@ -233,8 +266,8 @@ import Testing
         #expect(await run("migrate") == 0)
         let path = try file("original_transaction_id,1,anna\noriginal_transaction_id,2,anna,Production,com.b\n")
         let sandbox = ["--from", path, "--environment", "Sandbox", "--bundle", "com.a"]
-        #expect(await run("link", "add", "original_transaction_id", "1", "anna") == 0)
-        #expect(await run(["link", "add"] + sandbox) == 0)
+        #expect(await link("add", "original_transaction_id", "1", "anna") == 0)
+        #expect(await link(["add"] + sandbox) == 0)
         #expect(await run("link", "list", "--json") == 0)
         let rows = transcript.output.split(separator: "\n").suffix(3)
         let scopes = [
@@ -243,18 +276,18 @@ import Testing
         ]
         #expect(zip(rows, scopes).allSatisfy { $0.hasSuffix($1) }, "\(rows)")
 
-        #expect(await run(["link", "remove"] + sandbox) == 0)
+        #expect(await link(["remove"] + sandbox) == 0)
         #expect(transcript.output.hasSuffix("2 links read, 2 removed\n"))
         #expect(await run("link", "list", "--json") == 0)
         #expect(transcript.output.hasSuffix("removed\n\(rows.first ?? "")\n"))
-        #expect(await run("link", "add", "--from", path, "--environment", "Prod") == 64)
-        #expect(await run("link", "add", "--from", path, "--bundle", " ") == 64)
+        #expect(await link("add", "--from", path, "--environment", "Prod") == 64)
+        #expect(await link("add", "--from", path, "--bundle", " ") == 64)
     }
 
     @Test func `a line that is no link is named, and nothing of its batch is written`() async throws {
         #expect(await run("migrate") == 0)
         let path = try file("app_transaction_id,1,x\n\nnonsense,b,y\n")
-        #expect(await run("link", "add", "--from", path) == 65)
+        #expect(await link("add", "--from", path) == 65)
         #expect(transcript.notes.contains("\(path):3: expected a kind"))
         #expect(await run("link", "list") == 1)
         #expect(!transcript.output.contains("app_transaction_id"))
@@ -263,18 +296,18 @@ import Testing
     @Test func `a key that can be in no purchase is named with its line`() async throws {
         #expect(await run("migrate") == 0)
         let path = try file("original_transaction_id,1,x\noriginal_transaction_id,2.00000E+15,y\n")
-        #expect(await run("link", "add", "--from", path) == 65)
+        #expect(await link("add", "--from", path) == 65)
         #expect(transcript.notes.contains("\(path):2: expected an ID"))
-        #expect(await run("link", "add", "account_token", "{9F0C}", "anna") == 64)
+        #expect(await link("add", "account_token", "{9F0C}", "anna") == 64)
         // A row that came into the table in another way could be removed.
-        #expect(await run("link", "remove", "account_token", "{9F0C}") == 1)
+        #expect(await link("remove", "account_token", "{9F0C}") == 1)
     }
 
     @Test func `operands that do not fit end with 64`() async {
-        #expect(await run("link", "add", "account_token", "a") == 64)
-        #expect(await run("link", "remove", "account_token") == 64)
-        #expect(await run("link", "add", "token", "a", "b") == 64)
-        #expect(await run("link", "add", "account_token", "a", "b", "--from", "-") == 64)
+        #expect(await link("add", "account_token", "a") == 64)
+        #expect(await link("remove", "account_token") == 64)
+        #expect(await link("add", "token", "a", "b") == 64)
+        #expect(await link("add", "account_token", "a", "b", "--from", "-") == 64)
         #expect(await run("link") == 64)
         #expect(transcript.notes.contains("pipeline link is one of:"))
     }

@@ -29,16 +29,18 @@ import Topology
         let environment = ["DATABASE_URL": options.connectionString]
         await run(["migrate"], environment)
         await run(["migrate"], environment)
-        let until = ["--until=2099-12-31", "--reason=sorry", "--by=eva"]
+        let act = ["--reason=sorry", "--by=eva"]
+        let until = ["--until=2099-12-31"] + act
         await run(["grant", "anna", "extra"] + until, environment)
         await run(["explain", "anna"], environment)
         await run(["explain", "anna", "--known-at=2098-01-01"], environment)
         await run(["revoke-grant", "1", "--reason=found", "--by=eva"], environment)
         await run(["whats-stored", "anna"], environment)
-        await run(["forget", "anna", "--reason=found", "--by=eva"], environment, code: 1)
-        await run(["link", "add", "original_transaction_id", "1", "anna"], environment)
+        await run(["forget", "anna"] + act, environment)
+        await run(["link", "add", "original_transaction_id", "1", "anna"] + act, environment)
         await run(["link", "list"], environment)
-        await run(["link", "remove", "original_transaction_id", "1"], environment)
+        await run(["link", "list", "--history"], environment)
+        await run(["link", "remove", "original_transaction_id", "1"] + act, environment)
         await run(["link", "reapply"], environment, code: 1)
         await run(["dedupe", "forget", "--all"], environment, code: 1)
         await run(["rebuild"], environment)

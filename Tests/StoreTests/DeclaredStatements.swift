@@ -53,8 +53,8 @@ enum DeclaredStatements {
 
     private static let reading: [any DeclaredStatement] = [
         SupportAnswers.user, SupportAnswers.transaction, SupportAnswers.stored, FeedRecovery.raise, FeedRecovery.begin,
-        FeedRecovery.queue, ForgottenUserTable.forget, DedupeForgetting.prune, DedupeForgetting.now,
-        RememberedRevision.recall, RememberedNotification.recall, RememberedNotification.add,
+        FeedRecovery.queue, ForgottenUserTable.forget, ForgottenUserTable.among, DedupeForgetting.prune,
+        DedupeForgetting.now, RememberedRevision.recall, RememberedNotification.recall, RememberedNotification.add,
         CatalogTable.newestVersion, CatalogTable.content, CatalogTable.versions, CatalogTable.lock, CatalogTable.newest,
         CatalogTable.insert, CatalogProjection.read, CatalogProjection.begin, CatalogProjection.reached,
         CatalogProjection.finish, CatalogProjection.sold, EntitlementTable.remove, EntitlementTable.read,
@@ -70,15 +70,16 @@ enum DeclaredStatements {
         FeedLeaseTable.renew, FeedLeaseTable.confirm, FeedLeaseTable.republish, FeedLeaseTable.release,
         FeedRepetitionTable.add, FeedRepetitionTable.shorten, FeedRepetitionTable.publishDue, Locks.sharedLinks,
         Locks.afterSharedLinks, Locks.sharedCatalog, Locks.afterSharedCatalog, Locks.accounts, Locks.ownership,
-        Locks.projection, Locks.users, AccountLinkTable.add, AccountLinkTable.remove, AccountLinkTable.list,
-        AccountLinkTable.find, AccountLinkTable.kinds, LinkChangeTable.oldest, LinkChangeTable.isAnythingDue,
-        LinkChangeTable.remove, LinkChangeTable.retry, LinkChangeTable.purchases, LinkChangeTable.addAll,
-        LinkBacklog.changes, LinkBacklog.purchases, LinkingRulesTable.write, LinkingRulesTable.read,
-        OwnerChangeTable.record, OwnerChangeTable.take, OwnerChangeTable.putBack, OwnerChangeTable.removeProjected,
-        OwnerTable.read, OwnerTable.readWithChanges, OwnerTable.user, OwnerTable.notify,
-        AppTransactionGroupTable.owners, AppTransactionGroupTable.dependants, OwnershipFactTables.raiseRenewals,
-        OwnershipFactTables.raiseClaims, OwnershipFactTables.replaceFacts, OwnershipFactTables.replaceRenewals,
-        OwnershipFactTables.readFacts, OwnershipFactTables.readRenewals, OwnershipFactTables.readClaims,
+        Locks.projection, Locks.users, AccountLinkTable.insert, AccountLinkTable.move, AccountLinkTable.remove,
+        AccountLinkTable.list, AccountLinkTable.history, AccountLinkTable.find, AccountLinkTable.kinds,
+        LinkChangeTable.oldest, LinkChangeTable.isAnythingDue, LinkChangeTable.remove, LinkChangeTable.retry,
+        LinkChangeTable.purchases, LinkChangeTable.addAll, LinkBacklog.changes, LinkBacklog.purchases,
+        LinkingRulesTable.write, LinkingRulesTable.read, OwnerChangeTable.record, OwnerChangeTable.take,
+        OwnerChangeTable.putBack, OwnerChangeTable.removeProjected, OwnerTable.read, OwnerTable.readWithChanges,
+        OwnerTable.user, OwnerTable.notify, AppTransactionGroupTable.owners, AppTransactionGroupTable.dependants,
+        OwnershipFactTables.raiseRenewals, OwnershipFactTables.raiseClaims, OwnershipFactTables.replaceFacts,
+        OwnershipFactTables.replaceRenewals, OwnershipFactTables.readFacts, OwnershipFactTables.readRenewals,
+        OwnershipFactTables.readClaims,
     ]
 
     private static let deadLetters: [any DeclaredStatement] = [

@@ -109,7 +109,8 @@ actor DemoRun {
         try await PostgresConnection.lend(await servers.database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
             _ = try await CatalogTable.apply(json: Array(traffic.catalog.utf8), on: connection)
-            _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
+            let act = (by: "demo", reason: "the users of the sample")
+            _ = try await AccountLinkTable.add(traffic.accountLinks, mayMove: true, act, on: connection)
         }
         try folder.write(traffic.rootPEM.utf8, to: Self.rootFile)
         try folder.write(await settings(traffic.apps).json, to: Self.settingsFile)

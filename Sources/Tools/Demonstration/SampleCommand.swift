@@ -83,7 +83,7 @@ struct Sample {
         catalog = traffic.catalog
         // A receipt contains no token.
         let key = kind == .receipt ? "original_transaction_id \(made.originals[0])" : "account_token \(tokens[0])"
-        notes = ["pipeline link add \(key) USER"]
+        notes = ["pipeline link add \(key) USER --by NAME --reason TEXT"]
     }
 
     private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }

@@ -59,7 +59,7 @@ struct SampleFolder {
         var commands = ["pipeline catalog apply \(folder.path(of: Self.catalogFile))"]
         if let links = sample.links {
             try folder.write(links, to: Self.linksFile)
-            commands.append("pipeline link add --from \(folder.path(of: Self.linksFile))")
+            commands.append("pipeline link add --from \(folder.path(of: Self.linksFile)) --by NAME --reason TEXT")
         }
         let next = (commands + sample.notes).map { "  \($0)\n" }.joined()
         return """

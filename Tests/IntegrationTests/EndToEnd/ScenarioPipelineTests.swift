@@ -23,13 +23,13 @@ extension PipelineTests {
                 let lateScenarios = scenarios.filter(\.scenario.areLinksLate)
                 let late = traffic.accountLinks.filter { link in lateScenarios.contains { $0.isOfOwnUser(link) } }
                 let removed = try await pipeline.withDatabase { connection in
-                    try await AccountLinkTable.remove(late, on: connection)
+                    try await AccountLinkTable.drop(late, on: connection)
                 }
                 #expect(removed == late.count)
                 try pipeline.startAll()
                 try await pipeline.publish((traffic.items + traffic.items).shuffled())
                 try await pipeline.settle()
-                _ = try await pipeline.withDatabase { connection in try await AccountLinkTable.add(late, on: connection)
+                _ = try await pipeline.withDatabase { connection in try await AccountLinkTable.put(late, on: connection)
                 }
                 _ = try await becomesTrue(within: .seconds(60), every: .milliseconds(500)) {
                     try await Self.unanswered(scenarios, pipeline).isEmpty

@@ -19,17 +19,17 @@ extension RunningPipeline {
                 try Task.checkCancellation()
                 let chosen = links.shuffled(using: &generator).prefix(Self.linksAtOnce)
                 if Bool.random(using: &generator) {
-                    changes += try await AccountLinkTable.remove(chosen, on: connection)
+                    changes += try await AccountLinkTable.drop(chosen, on: connection)
                 } else {
                     let strange = chosen.map { link in
                         var link = link
                         link.userID = "stranger-\(Int.random(in: 1...3, using: &generator))"
                         return link
                     }
-                    changes += try await AccountLinkTable.add(strange, on: connection)
+                    changes += try await AccountLinkTable.put(strange, on: connection)
                 }
                 _ = await becomesTrue(within: .milliseconds(60), isOver)
-                changes += try await AccountLinkTable.add(chosen, on: connection)
+                changes += try await AccountLinkTable.put(chosen, on: connection)
             }
             return changes
         }

@@ -37,7 +37,7 @@ enum TestDatabase {
             // Applied ones are only compared.
             _ = try await Migrator(Array(migrations.prefix(schemaVersion ?? migrations.count))).run(on: connection)
             _ = try await CatalogTable.apply(json: Array(traffic.catalog.utf8), on: connection)
-            _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
+            _ = try await AccountLinkTable.put(traffic.accountLinks, on: connection)
         }
     }
 }

@@ -43,6 +43,29 @@ import Worker
         #expect(last.value["cause"]?["source"]?["topic"]?.string == "storekit.raw")
     }
 
+    @Test func `the state of a forgotten user is a tombstone while nothing is held`() async throws {
+        let worker = try await Self.worker(2)
+        func states(_ owner: Ownership?) async throws -> [String] {
+            if let owner {
+                try await worker.own([Signed.key("1"): owner])
+                _ = try await worker.process([Observation.relinking(Signed.key("1"))])
+            }
+            return try await worker.published().records.filter { $0.topic == "storekit.entitlements.current" }.map {
+                "\(String(decoding: $0.key ?? [], as: UTF8.self)) \($0.value == nil ? "gone" : "known")"
+            }
+        }
+        try await Self.buy(worker, 1...2)
+        #expect(try await states(nil).sorted() == ["anna known", "bob known"])
+        _ = try await worker.client.query("SELECT forget_user('bob', 'dpo', 'asked')")
+        #expect(try await states(nil) == ["bob known"], "the purchase is still theirs")
+        #expect(try await states(Ownership(spans: [], rule: .unlinked)) == ["bob gone"])
+        #expect(try await states(Self.bob) == ["bob known"])
+        #expect(try await states(Ownership(spans: [], rule: .unlinked)) == ["bob gone"])
+        // A request about a user who holds nothing removes what was published before.
+        _ = try await worker.client.query("SELECT forget_user('bob', 'dpo', 'asked again')")
+        #expect(try await states(nil) == ["bob gone"])
+    }
+
     @Test func `published records fit their schemas`() async throws {
         let worker = try await Self.worker()
         try await worker.apply(catalog: Array(#"{"products":{}}"#.utf8))

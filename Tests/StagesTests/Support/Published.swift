@@ -41,7 +41,7 @@ struct Published {
         try records.filter { $0.topic == topic }.map { record in
             // Readers of the feed need not be as careful as the verifier.
             let limits = JSONLimits(nodesMax: 10_000_000)
-            let root = try JSONDocument(parsing: record.value ?? [], limits: limits).root
+            let root = try JSONDocument(parsing: record.value ?? Array("null".utf8), limits: limits).root
             return Item(
                 userID: String(decoding: record.key ?? [], as: UTF8.self), version: root["version"]?.int64 ?? 0,
                 value: root)

@@ -43,20 +43,43 @@ package enum AccountLinkTable {
     /// The channel on which writers of links and of owners notify `link-worker`.
     package static let channel = "account_links"
 
-    /// Writes links; an existing link is changed to the new user, or left unchanged if it already
-    /// names that user.
-    ///
-    /// - Returns: the number of changed links.
-    package static func add(_ links: some Collection<AccountLink>, on connection: PostgresConnection) async throws
-        -> Int
-    { try await connection.run(add, Array(links)).affectedCount }
+    /// A link that a person added, moved or removed.
+    package struct Change: Sendable {
+        package let kind: LinkKind
+        package let key: Identifier
+        /// The user before; `nil` without a link.
+        package let formerUserID: Identifier?
+        /// The user from now on; `nil` if the link was removed.
+        package let userID: Identifier?
+        /// Number of known purchases with this token or ID.
+        package let purchases: Int64
+    }
 
-    /// Removes links; a link to another user than the request's is kept.
+    /// The person who changes links, and the reason.
+    package typealias Act = (by: String, reason: String)
+
+    /// An error for links that name other users.
+    package struct LinkedToOthers: Error { package let links: [Change] }
+
+    /// Writes links in one transaction, and records who did it and why; a link that holds already is no change.
     ///
-    /// - Returns: the number of removed links.
-    package static func remove(_ links: some Collection<AccountLink>, on connection: PostgresConnection) async throws
-        -> Int
-    { try await connection.run(remove, Array(links)).affectedCount }
+    /// Throws `LinkedToOthers`, and changes nothing, if a link names another user and `mayMove` is false.
+    package static func add(
+        _ links: some Collection<AccountLink>, mayMove: Bool, _ act: Act, on connection: PostgresConnection
+    ) async throws -> [Change] {
+        let request = Request(links: Array(links), act: act)
+        return try await connection.transaction { connection in
+            let added = try await connection.run(insert, request)
+            let moved = Array(try await connection.run(move, request))
+            if !mayMove, !moved.isEmpty { throw LinkedToOthers(links: moved) }
+            return added + moved
+        }
+    }
+
+    /// Removes links, and records who did it and why; a link to another user than the request's is kept.
+    package static func remove(_ links: some Collection<AccountLink>, _ act: Act, on connection: PostgresConnection)
+        async throws -> [Change]
+    { Array(try await connection.run(remove, Request(links: Array(links), act: act))) }
 
     /// The filters of links to list; each is `nil` for all values.
     package typealias Selection = (kind: LinkKind?, key: Identifier?, userID: Identifier?, limit: Int)
@@ -68,30 +91,94 @@ package enum AccountLinkTable {
 
     private static let row = key + [Column("user_id", \.userID)]
 
-    static let add = Statement<[AccountLink], Void>(
-        [.rows("new", row)],
+    package struct Request: Sendable {
+        fileprivate let links: [AccountLink]
+        fileprivate let act: Act
+    }
+
+    private static let request: [Parameter<Request>] = [
+        .rows("new", row, \.links), .value("by", \.act.by), .value("reason", \.act.reason),
+    ]
+
+    /// The links of a request; of several with the same key the last.
+    private static let given = """
+        (
+            SELECT DISTINCT ON (\(key.names())) $new.columns
+            FROM $new.arrays WITH ORDINALITY AS new ($new.columns, index)
+            ORDER BY \(key.names()), index DESC
+        ) AS given
         """
-        INSERT INTO account_links AS known ($new.columns)
-        SELECT DISTINCT ON (\(key.names())) $new.columns
-        FROM $new.arrays WITH ORDINALITY AS new ($new.columns, index)
-        ORDER BY \(key.names()), index DESC
-        ON CONFLICT (key, kind, environment, bundle_id) DO UPDATE
-            SET user_id = excluded.user_id, linked_at = now()
-            WHERE known.user_id <> excluded.user_id
+
+    /// - Parameter changed: the SQL of a relation with the key, the former and the new user of each changed link.
+    private static func recording(_ changed: String) -> String {
+        """
+        INSERT INTO account_link_acts AS act (\(key.names()), former_user_id, user_id, acted_by, reason)
+        SELECT \(key.names()), former_user_id, user_id, $by, $reason FROM \(changed)
+        RETURNING act.kind, act.key, act.former_user_id, act.user_id, (
+            SELECT count(*)
+            FROM (
+                SELECT environment, bundle_id, original_transaction_id FROM ownership_facts
+                WHERE act.kind = 'account_token' AND account_token = act.key
+                UNION
+                SELECT environment, bundle_id, original_transaction_id FROM owners
+                WHERE act.kind = 'app_transaction_id' AND app_transaction_id = act.key
+                UNION
+                SELECT environment, bundle_id, original_transaction_id FROM owners
+                WHERE act.kind = 'original_transaction_id' AND original_transaction_id = act.key
+            ) AS named
+            WHERE act.environment IN ('', named.environment) AND act.bundle_id IN ('', named.bundle_id)
+        ) AS purchases
+        """
+    }
+
+    private static let change = RowReader(Change.init, "kind", "key", "former_user_id", "user_id", "purchases")
+
+    static let insert = Statement<Request, Change>(
+        request, returning: change,
+        """
+        WITH added AS (
+            INSERT INTO account_links ($new.columns)
+            SELECT $new.columns FROM \(given)
+            ON CONFLICT DO NOTHING RETURNING $new.columns
+        )
+        \(recording("(SELECT added.*, NULL AS former_user_id FROM added) AS changed"))
         """)
 
-    static let remove = Statement<[AccountLink], Void>(
-        [.rows("gone", row)],
+    /// Changes the user of links that exist; locks them, so that the former user is the one that they name.
+    static let move = Statement<Request, Change>(
+        request, returning: change,
         """
-        DELETE FROM account_links AS known
-        USING $gone
-        WHERE \(key.equal("known", "gone")) AND gone.user_id IN ('', known.user_id)
+        WITH others AS (
+            SELECT \(key.names(of: "known")), known.user_id AS former_user_id, given.user_id
+            FROM \(given) JOIN account_links AS known ON \(key.equal("known", "given"))
+            WHERE known.user_id <> given.user_id
+            FOR UPDATE OF known
+        ), moved AS (
+            UPDATE account_links AS known SET user_id = others.user_id, linked_at = now()
+            FROM others WHERE \(key.equal("known", "others"))
+        )
+        \(recording("others"))
         """)
+
+    static let remove = Statement<Request, Change>(
+        request, returning: change,
+        """
+        WITH gone AS (
+            DELETE FROM account_links AS known
+            USING \(given)
+            WHERE \(key.equal("known", "given")) AND given.user_id IN ('', known.user_id)
+            RETURNING \(key.names(of: "known")), known.user_id AS former_user_id
+        )
+        \(recording("(SELECT gone.*, NULL AS user_id FROM gone) AS changed"))
+        """)
+
+    private static let selection: [Parameter<Selection>] = [
+        .value("kind", \.kind), .value("key", \.key), .value("user", \.userID), .value("limit", \.limit),
+    ]
 
     /// Lists links, ordered by user.
     package static let list = Statement<Selection, AccountLink>(
-        [.value("kind", \.kind), .value("key", \.key), .value("user", \.userID), .value("limit", \.limit)],
-        returning: RowReader(AccountLink.init, "kind", "key", "environment", "bundle_id", "user_id"),
+        selection, returning: RowReader(AccountLink.init, "kind", "key", "environment", "bundle_id", "user_id"),
         """
         SELECT kind, key, environment, bundle_id, user_id FROM account_links
         WHERE ($kind IS NULL OR kind = $kind)
@@ -99,6 +186,37 @@ package enum AccountLinkTable {
                 OR key = CASE kind WHEN 'account_token' THEN lower($key) ELSE $key END)
             AND ($user IS NULL OR user_id = $user)
         ORDER BY user_id, kind, key, environment, bundle_id LIMIT $limit
+        """)
+}
+
+extension AccountLinkTable {
+    /// A row of `account_link_acts`.
+    package struct Recorded: Sendable {
+        package let at: StoredTime
+        package let by: String
+        package let reason: String
+        package let formerUserID: Identifier?
+        package let userID: Identifier?
+        package let kind: LinkKind
+        package let key: Identifier
+        package let environment: String
+        package let bundleID: Identifier
+    }
+
+    /// Lists what people did to links, the last first.
+    package static let history = Statement<Selection, Recorded>(
+        selection,
+        returning: RowReader(
+            Recorded.init, "acted_at", "acted_by", "reason", "former_user_id", "user_id", "kind", "key", "environment",
+            "bundle_id"),
+        """
+        SELECT acted_at, acted_by, reason, former_user_id, user_id, kind, key, environment, bundle_id
+        FROM account_link_acts
+        WHERE ($kind IS NULL OR kind = $kind)
+            AND ($key IS NULL
+                OR key = CASE kind WHEN 'account_token' THEN lower($key) ELSE $key END)
+            AND ($user IS NULL OR user_id = $user OR former_user_id = $user)
+        ORDER BY act_id DESC LIMIT $limit
         """)
 }
 

@@ -21,6 +21,16 @@ package enum ForgottenUserTable {
         returning: RowReader(Forgotten.init, "number", "links", "claims", "tokens"),
         "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)")
 
+    /// The given users that were forgotten.
+    package static let among = Statement<[Identifier], Identifier>(
+        [.values("users") { $0 }], returning: RowReader("user_id"),
+        """
+        SELECT user_id FROM unnest($users) AS asked (user_id)
+        WHERE EXISTS (
+            SELECT FROM forgotten_users WHERE user_sha256 = sha256(convert_to(asked.user_id, 'UTF8'))
+        )
+        """)
+
     /// The given account tokens that are IDs of forgotten users.
     ///
     /// If tokens are user IDs, forgetting removes them from the facts, but not from Apple's signed contents.

@@ -64,7 +64,7 @@ package struct DatabaseRole: Sendable {
         [
             holdings,
             // Read ownership facts to find purchases by their account token.
-            (read, ["catalog_versions", "ledger_debits", "ownership_facts"]),
+            (read, ["catalog_versions", "forgotten_users", "ledger_debits", "ownership_facts"]),
             ("SELECT, UPDATE", ["catalog_projection"]), (add, ["changes"]),
             (
                 raise,
@@ -138,14 +138,14 @@ package struct DatabaseRole: Sendable {
         "pipeline-operator",
         [deadLetters] + linkWorker.tables + entitleWorker.tables + [
             (keep, ["account_links", "dedupe_revisions", "dedupe_notifications"]),
-            (raise, ["catalog_versions", "recovery_requests"]),
+            (raise, ["catalog_versions", "recovery_requests"]), (add, ["account_link_acts"]),
             // Delete spans that no content states.
             ("DELETE", ["renewal_spans"]), ("SELECT, DELETE", ["recovery_limits"]),
             (
                 read,
                 [
-                    "forgotten_users", "active_entitlements", "entitlement_details", "ledger_balances",
-                    "ledger_history", "apple_notifications", "recovery_windows",
+                    "active_entitlements", "entitlement_details", "ledger_balances", "ledger_history",
+                    "apple_notifications", "recovery_windows",
                 ]
             ),
         ],

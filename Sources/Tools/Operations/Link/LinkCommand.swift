@@ -1,9 +1,9 @@
 import AppStore
 import Commands
-import JSON
+package import JSON
 import Postgres
 import Settings
-import Store
+package import Store
 
 extension ToolCommand {
     static let linkAdd = ToolCommand(
@@ -12,9 +12,22 @@ extension ToolCommand {
             + "KIND is account_token, app_transaction_id or original_transaction_id. With "
             + "--from, links come from a file, or from standard input for \"-\": each line is "
             + "kind,key,user[,environment,bundle] or a JSON object with these members. A link "
-            + "that exists already is changed to the new user.", operands: "KIND KEY USER", operandCount: 0...3,
-        options: linkOptions
-    ) { try await change($0, operandCount: 3, participle: "written", found: \.read, AccountLinkTable.add) }
+            + "to another user is moved with --move alone.", operands: "KIND KEY USER", operandCount: 0...3,
+        options: [CommandOption("move", "Take links from the users that they name now.")] + linkOptions
+    ) { context in
+        let mayMove = context.arguments.isSet("move")
+        return try await change(context, operandCount: 3, participle: "written", found: \.read) {
+            links, act, connection in
+            do { return try await AccountLinkTable.add(links, mayMove: mayMove, act, on: connection) } catch let error
+                as AccountLinkTable.LinkedToOthers
+            {
+                let shown = error.links.prefix(changesShown).map { "  \($0.description)" }.joined(separator: "\n")
+                let count = Quantity.counted(error.links.count, "link")
+                throw CommandError(
+                    ExitCode.negative, "\(count) would be taken from another user; --move if that is meant:\n\(shown)")
+            }
+        }
+    }
 
     static let linkRemove = ToolCommand(
         "link remove",
@@ -24,6 +37,9 @@ extension ToolCommand {
             + "link to another user stays.", operands: "KIND KEY", operandCount: 0...3, options: linkOptions
     ) { try await change($0, operandCount: 2, participle: "removed", found: \.changed, AccountLinkTable.remove) }
 
+    /// Maximum number of changed links that a command names; `link list --history` has all.
+    private static let changesShown = 20
+
     private static let linkOptions = [
         CommandOption("from", argument: "FILE", "Many links, one a line."),
         CommandOption(
@@ -32,12 +48,14 @@ extension ToolCommand {
                 + "the lines that name none."),
         CommandOption(
             "bundle", argument: "ID", "Only for this app; any unless given. With --from, for the lines that name none."),
-        .postgres, .config, .json,
+        CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
+        CommandOption("by", argument: "NAME", "Who changes them. Required."), .postgres, .config, .json,
     ]
 
     static let linkList = ToolCommand(
         "link list", "Lists links, all of them or those of one user, kind or key.",
         options: [
+            CommandOption("history", "List what people added, moved and removed instead, the last first."),
             CommandOption("user", argument: "USER", "Only of this user."),
             CommandOption("kind", argument: "KIND", "Only of this kind."),
             CommandOption("key", argument: "KEY", "Only of this token or ID."),
@@ -56,11 +74,16 @@ extension ToolCommand {
             kind: kind, key: context.arguments.value("key").map { Identifier($0) },
             userID: context.arguments.value("user").map { Identifier($0) }, limit: limit
         )
-        let links = try await context.withDatabase { connection in
-            Array(try await connection.run(AccountLinkTable.list, selection))
+        return try await context.withDatabase { connection in
+            guard !context.arguments.isSet("history") else {
+                let acts = Array(try await connection.run(AccountLinkTable.history, selection))
+                context.console.print(acts, historyColumns, context.arguments)
+                return ExitCode.found(acts.count)
+            }
+            let links = Array(try await connection.run(AccountLinkTable.list, selection))
+            context.console.print(links, columns, context.arguments)
+            return ExitCode.found(links.count)
         }
-        context.console.print(links, columns, context.arguments)
-        return ExitCode.found(links.count)
     }
 
     static let linkReapply = ToolCommand(
@@ -82,33 +105,63 @@ extension ToolCommand {
     ///   removed links, for an addition all of them, because a link may exist already.
     private static func change(
         _ context: OperatorContext, operandCount: Int, participle: String, found: KeyPath<Counts, Int>,
-        _ apply: ([AccountLink], PostgresConnection) async throws -> Int
+        _ apply: ([AccountLink], AccountLinkTable.Act, PostgresConnection) async throws -> [AccountLinkTable.Change]
     ) async throws -> Int32 {
+        var shown: [AccountLinkTable.Change] = []
         var source = try LinkSource(context.arguments, operandCount: operandCount)
+        let act = (by: try context.required("by"), reason: try context.required("reason"))
         var counts: Counts = (0, 0)
         try await context.withDatabase { connection in
             while let batch = try source.next() {
-                counts.changed += try await apply(batch, connection)
+                let changes = try await apply(batch, act, connection)
+                shown += changes.prefix(changesShown - shown.count)
+                counts.changed += changes.count
                 counts.read += batch.count
             }
         }
         let line =
             "\(Quantity.counted(counts.read, "link")) read, " + "\(Quantity.grouped(counts.changed)) \(participle)"
-        context.print(["links": counts.read, participle: counts.changed], or: line)
+        let json: JSONContent = ["links": counts.read, participle: counts.changed, "changes": shown]
+        context.print(json) { console in
+            for change in shown { console.print(change.description) }
+            if counts.changed > shown.count {
+                console.print("… and \(Quantity.grouped(counts.changed - shown.count)) more: 'link list --history'")
+            }
+            console.print(line)
+        }
         return ExitCode.found(counts[keyPath: found])
     }
 
     private static let columns: [ReportColumn<AccountLink>] = [
         .init("user", \.userID), .init("kind", rank: 1, \.kind.rawValue), .init("key", \.key),
-        .init("environment", rank: 2) {
-            $0.environment.isEmpty ? nil : $0.environment
-        } cell: {
-            $0.environment.isEmpty ? "any" : $0.environment
-        },
-        .init("bundle", rank: 3) {
-            $0.bundleID.isEmpty ? nil : $0.bundleID
-        } cell: {
-            $0.bundleID.isEmpty ? "any" : $0.bundleID.text
-        },
+        any("environment", rank: 2, \.environment), any("bundle", rank: 3, \.bundleID.text),
     ]
+
+    private static let historyColumns: [ReportColumn<AccountLinkTable.Recorded>] = [
+        .init("at", \.at), .init("by", \.by), .init("from", \.formerUserID), .init("to", \.userID),
+        .init("kind", rank: 1, \.kind.rawValue), .init("key", \.key), any("environment", rank: 3, \.environment),
+        any("bundle", rank: 4, \.bundleID.text), .init("reason", rank: 2, \.reason),
+    ]
+
+    /// A column of texts that are empty for any value.
+    private static func any<Row>(_ name: String, rank: Int, _ text: @escaping @Sendable (Row) -> String)
+        -> ReportColumn<Row>
+    {
+        .init(name, rank: rank) {
+            text($0).isEmpty ? nil : text($0)
+        } cell: {
+            text($0).isEmpty ? "any" : text($0)
+        }
+    }
+}
+
+extension AccountLinkTable.Change: JSONRepresentable {
+    package var json: JSONContent {
+        ["kind": kind.rawValue, "key": key, "from": formerUserID, "to": userID, "purchases": purchases]
+    }
+
+    fileprivate var description: String {
+        let (former, new) = (formerUserID?.text ?? "nobody", userID?.text ?? "nobody")
+        return "\(former) -> \(new): \(kind.rawValue) \(key), \(Quantity.counted(purchases, "known purchase"))"
+    }
 }

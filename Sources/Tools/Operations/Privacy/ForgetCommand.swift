@@ -12,7 +12,8 @@ extension ToolCommand {
             + "second where a link-worker runs. The accounts are kept: the facts of the "
             + "purchases, the ledger, the history. Where account tokens are user IDs, the "
             + "token is removed from the facts too; what Apple sends afterwards may name the "
-            + "user again. It is written down, with a hash of the user's ID.\n\n"
+            + "user again. Once the user holds nothing, a tombstone removes the state in "
+            + "entitlements.current. It is written down, with a hash of the user's ID.\n\n"
             + "The history names the user as before: changes by ID, contents as Apple signed "
             + "them by token. So do the files of archived history.", operands: "USER", operandCount: 1...1,
         options: [
@@ -24,20 +25,23 @@ extension ToolCommand {
             userID: Identifier(context.arguments.operands[0]), by: try context.required("by"),
             reason: try context.required("reason")
         )
-        let forgotten = try await context.withDatabase { connection in
-            try await connection.run(ForgottenUserTable.forget, request)[0]
+        let (isKnown, forgotten) = try await context.withDatabase { connection in
+            let tables = try await connection.run(SupportAnswers.stored, (request.userID, 0))[0].root["tables"]
+            let isKnown = tables?.elements.contains { $0["table"]?.string != "forgotten_users" } ?? false
+            return (isKnown, try await connection.run(ForgottenUserTable.forget, request)[0])
         }
         let json: JSONContent = [
             "number": forgotten.number, "links": forgotten.links, "claims": forgotten.claims,
-            "tokens": forgotten.tokens,
+            "tokens": forgotten.tokens, "is_known": isKnown,
         ]
         context.print(json) { console in
+            if !isKnown { console.print("nothing was known of \(request.userID)") }
             console.print(
                 "\(Quantity.counted(forgotten.links, "link")) and "
                     + "\(Quantity.counted(forgotten.claims, "claim")) removed, "
                     + "\(Quantity.counted(forgotten.tokens, "token")) removed from facts; written "
                     + "down as number \(forgotten.number)")
         }
-        return ExitCode.found(forgotten.links + forgotten.claims + forgotten.tokens)
+        return ExitCode.answer(isKnown)
     }
 }

@@ -121,8 +121,11 @@ extension ChangeFeed {
         try await client.withConnection { connection in
             let held = try await lease.hold(changesMax: changesMax, connection)
             guard let suspectThrough = held else { return nil }
-            let batch = FeedBatch(try await OutboxTable.read(on: connection), suspectThrough: suspectThrough)
-            return batch.changes.isEmpty ? nil : batch
+            var batch = FeedBatch(try await OutboxTable.read(on: connection), suspectThrough: suspectThrough)
+            if batch.changes.isEmpty { return nil }
+            let empty = batch.userIDsHoldingNothing
+            if !empty.isEmpty { batch.forgotten = Set(try await connection.run(ForgottenUserTable.among, empty)) }
+            return batch
         }
     }
 

@@ -8,6 +8,8 @@ struct FeedBatch {
     let changes: [OutboxTable.Change]
     private let held: [Identifier: [HeldEntitlement]]
     private let suspectThrough: Int64
+    /// Users without entitlements whose links were removed on their request.
+    var forgotten: Set<Identifier> = []
 
     /// - Parameter suspectThrough: see `FeedLease.hold`.
     init(_ batch: OutboxTable.Batch, suspectThrough: Int64) {
@@ -26,10 +28,14 @@ struct FeedBatch {
 
     var userIDs: Set<Identifier> { Set(changes.map(\.change.userID)) }
 
+    var userIDsHoldingNothing: [Identifier] { userIDs.filter { held[$0] == nil } }
+
     /// Users of records that were sent before this batch and may still reach the broker.
     var suspectUserIDs: Set<Identifier> { Set(changes.filter { $0.id <= suspectThrough }.map(\.change.userID)) }
 
     /// The records of the changes, in order, then of each user's state, which includes the changes.
+    ///
+    /// The state of a forgotten user is a tombstone, by which compaction removes the former states.
     ///
     /// - Parameter bytesMax: maximum bytes of a record; an incomplete record states its omissions.
     func records(_ topics: FeedTopics, bytesMax: Int) -> FeedRecords {
@@ -40,6 +46,10 @@ struct FeedBatch {
         }
         let newest = changes.map { ($0.change.userID, $0.newestVersion) }
         for (userID, version) in Dictionary(newest, uniquingKeysWith: { $1 }) {
+            if forgotten.contains(userID) {
+                written.appendTombstone(topic: topics.current, userID: userID)
+                continue
+            }
             let room = bytesMax - userID.byteCount
             written.append(state(of: userID, version, bytesMax: room), topic: topics.current, userID: userID)
         }

@@ -18,4 +18,8 @@ struct FeedRecords {
         records.append(ProducerRecord(topic: topic, key: Array(userID.text.utf8), value: value.bytes))
         incompleteCount += value.isWhole ? 0 : 1
     }
+
+    mutating func appendTombstone(topic: String, userID: Identifier) {
+        records.append(ProducerRecord(topic: topic, key: Array(userID.text.utf8)))
+    }
 }
