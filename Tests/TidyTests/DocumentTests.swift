@@ -17,6 +17,7 @@ struct DocumentTests {
         ("May this user use it?", "deploy/integrating.md#what-a-user-may-use", "has_entitlement('user-17', 'pro')"),
         ("How does a user spend coins?", "deploy/integrating.md#what-a-user-may-use", "idempotent, no overdraft"),
         ("Who owns a purchase?", "deploy/integrating.md#whose-purchase-it-is", "`account_links`"),
+        ("What does Apple post to?", "deploy/integrating.md#receiving", "`POST /apple`"),
         ("When may I answer the app?", "deploy/integrating.md#answering-the-app", "`correlation-id`"),
         ("How do I test with Xcode?", "deploy/integrating.md#testing-with-xcode", "certificate"),
     ]

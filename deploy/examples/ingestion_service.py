@@ -1,29 +1,35 @@
 #!/usr/bin/python3
-"""A small ingestion service: takes a body from an app, publishes it, and answers what became of it.
+"""A small receiver: takes what Apple and an app post, publishes it, and says what a user may use.
 
-    KAFKA_BOOTSTRAP=broker-1:9092 ./ingestion_service.py --port 8080
-    curl --header 'X-Session-User: user-17' --data @body.json http://127.0.0.1:8080/purchases
+    export KAFKA_BOOTSTRAP=broker-1:9092 DATABASE_URL=postgresql://app-server@db/entitlements
+    ./ingestion_service.py --port 8080
 
-POST /purchases takes one body of at most 1 MiB as the app or Apple sent it. It goes to the raw topic
-under a fresh correlation ID, and the outcomes with that ID, one for each part of the body, make the
-answer:
+POST /apple is the URL for App Store Server Notifications V2 in App Store Connect. It needs no
+authorization, as verify-worker checks Apple's signature.
 
-    200  every part of the body is settled: the app may finish its transaction
-    401  nobody is signed in: nothing is published
-    422  a part was refused and stays refused: the app keeps its transaction, somebody has to look
-    202  published, and not settled in time: nothing is lost; the app asks again later with the same
-         body and does not finish its transaction yet
-    503  not published: the app asks again later
+    200  the brokers have the notification
+    503  they have not: Apple posts it again, up to five times within a week (not in the Sandbox)
 
-Anybody with a copy of a signed transaction can post it, also one that another user bought. Every
-ingestion service therefore compares the outcome's user with the user of its own session before it
-answers: of another's purchase the app learns only that it belongs to another user.
-An outcome without a user belongs to nobody yet. The last outcome of a body lists what its user holds.
+POST /transactions takes the jwsRepresentation of an app's transaction, of a user who is signed in.
 
-Needs Debian's python3-confluent-kafka. A real one authenticates the app. Which user it is goes into
-the record header user-id (read with linking.trust_ingest_user), from the service's own session and
-never from the body, which the app writes; here a proxy in front that authenticates sets X-Session-User.
-It may run in many copies: each reads all outcomes and picks those that it waits for.
+    200  settled, with the user's entitlements: the app finishes its transaction
+    202  pending: published and not settled in time, or of nobody yet, as no link names its user.
+         The app asks again later with the same body and does not finish its transaction yet
+    422  refused, and stays refused: the app keeps its transaction, somebody has to look
+    503  not published, or not answered: the app asks again later
+
+GET /entitlements answers from PostgreSQL what the user may use now: 200, or 503.
+
+Also 401 if nobody is signed in, and 404, 405, 411, 413 and 415 for requests that are none of these.
+
+Anybody with a copy of a signed transaction can post it, also one that another user bought. So this
+service compares the user of each outcome with the user of its own session: of another's purchase
+the app learns only that it belongs to another, and the entitlements are always the session's.
+
+Needs Debian's python3-confluent-kafka and python3-psycopg2. A proxy in front ends TLS, authenticates
+the app and sets X-Session-User, which it removes from every other request. The user also goes into
+the record header user-id (read with linking.trust_ingest_user), and never comes from the body, which
+the app writes. The service may run in many copies: each reads all outcomes, and picks its own.
 """
 
 import argparse
@@ -31,20 +37,18 @@ import json
 import os
 import threading
 import uuid
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import psycopg2
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 BODY_BYTES_MAX = 1 << 20
-OF_THE_USER = ("userID", "entitlements", "omitted")
-
-
-def answer_for(user, outcome):
-    """What a user may read of an outcome: nothing about another user."""
-    if outcome["userID"] in (user, None):
-        return outcome
-    public = {name: value for name, value in outcome.items() if name not in OF_THE_USER}
-    return public | {"userID": None, "entitlements": None, "belongsToAnother": True}
+ENTITLEMENTS = """
+    SELECT entitlement_key, CASE WHEN count(*) = count(active_until)
+        THEN (extract(epoch FROM max(active_until)) * 1000)::int8 END
+    FROM active_entitlements_in(%s) WHERE user_id = %s GROUP BY 1 ORDER BY 1
+"""
 
 
 class Waiting:
@@ -90,6 +94,7 @@ class Pipeline:
             place.offset = self.consumer.get_watermark_offsets(place, timeout=30)[1]
         self.consumer.assign(places)
         threading.Thread(target=self.read_outcomes, daemon=True).start()
+        threading.Thread(target=self.take_acknowledgements, daemon=True).start()
 
     def read_outcomes(self):
         while True:
@@ -101,58 +106,132 @@ class Pipeline:
             if waiting:
                 waiting.take(json.loads(message.value()))
 
+    def take_acknowledgements(self):
+        while True:
+            self.producer.poll(1.0)
+
     def settle(self, body, user, seconds_max):
-        """Publishes a body and returns its outcomes; fewer than all where the time is over."""
+        """Publishes a body and returns its outcomes; None where the time is over before all came."""
         correlation_id, waiting = str(uuid.uuid4()), Waiting()
         with self.lock:
             self.waiting[correlation_id] = waiting
         try:
-            self.publish(body, user, correlation_id)
-            waiting.is_settled.wait(seconds_max)
-            outcomes = [waiting.outcomes[index] for index in sorted(waiting.outcomes)]
-            return outcomes, waiting.is_settled.is_set()
+            # 1 to 255 bytes of UTF-8 without control characters, and blanks at an end.
+            self.publish(body, {"correlation-id": correlation_id, "user-id": user})
+            is_settled = waiting.is_settled.wait(seconds_max)
+            return list(waiting.outcomes.values()) if is_settled else None
         finally:
             with self.lock:
                 del self.waiting[correlation_id]
 
-    def publish(self, body, user, correlation_id):
-        faults, headers = [], {"correlation-id": correlation_id}
-        if user:
-            # 1 to 255 bytes of UTF-8 without control characters, bidirectional controls, and
-            # blanks at an end.
-            headers["user-id"] = user
-        self.producer.produce(
-            self.raw,
-            body,
-            headers=headers,
-            on_delivery=lambda error, _: faults.append(error) if error else None,
-        )
-        if self.producer.flush(10) or faults:
+    def publish(self, body, headers):
+        """Returns once the brokers have acknowledged the body, and raises KafkaException else."""
+        acknowledged, faults = threading.Event(), []
+
+        def take(error, _):
+            if error:
+                faults.append(error)
+            acknowledged.set()
+
+        try:
+            self.producer.produce(self.raw, body, headers=headers, on_delivery=take)
+        except BufferError:
+            raise KafkaException("the queue is full") from None
+        if not acknowledged.wait(10) or faults:
             raise KafkaException(faults[0] if faults else "not acknowledged in time")
 
 
-def service(pipeline, seconds_max):
-    class Purchases(BaseHTTPRequestHandler):
-        def do_POST(self):
-            length = int(self.headers.get("Content-Length") or 0)
-            if self.path != "/purchases":
-                return self.answer(404, {"error": "POST /purchases is all there is"})
-            user = self.headers.get("X-Session-User")
-            if not user:
-                return self.answer(401, {"error": "nobody is signed in"})
-            if not 0 < length <= BODY_BYTES_MAX:
-                return self.answer(413, {"error": "a body of 1 byte to 1 MiB is expected"})
-            try:
-                outcomes, is_settled = pipeline.settle(self.rfile.read(length), user, seconds_max)
-            except (KafkaException, BufferError):
-                return self.answer(503, {"error": "not published, ask again later"})
-            is_refused = any(outcome["status"] == "dead_lettered" for outcome in outcomes)
-            status = 422 if is_refused else 200 if is_settled else 202
-            answers = [answer_for(user, outcome) for outcome in outcomes]
-            self.answer(status, {"isSettled": is_settled, "outcomes": answers})
+def is_unowned(outcome):
+    """Whether the purchase of an outcome belongs to nobody yet: so also for its `duplicate`."""
+    return outcome["status"] == "unlinked" or (
+        outcome["status"] in ("applied", "duplicate", "superseded")
+        and "originalTransactionID" in outcome
+        and outcome["userID"] is None
+    )
 
-        def answer(self, status, value):
-            body = json.dumps(value).encode()
+
+def service(pipeline, database, environment, seconds_max):
+    class Receiver(BaseHTTPRequestHandler):
+        timeout = 30  # seconds that a client may be silent
+
+        def do_POST(self):
+            if self.path == "/apple":
+                self.take(("application/json",), self.publish_notification)
+            elif self.path == "/transactions":
+                if not self.session_user():
+                    return self.answer(401)
+                self.take(("application/json", "application/jose"), self.settle_transaction)
+            else:
+                self.refuse_path()
+
+        def do_GET(self):
+            if self.path != "/entitlements":
+                return self.refuse_path()
+            if not self.session_user():
+                return self.answer(401)
+            self.answer_entitlements({})
+
+        def do_other(self):
+            self.refuse_path()
+
+        do_DELETE = do_HEAD = do_OPTIONS = do_PATCH = do_PUT = do_other
+
+        def refuse_path(self):
+            is_known = self.path in ("/apple", "/transactions", "/entitlements")
+            self.answer(405 if is_known else 404)
+
+        def session_user(self):
+            """The user that the proxy names; header fields arrive as if they were Latin-1."""
+            return self.headers.get("X-Session-User", "").encode("latin-1").decode("utf-8", "replace")
+
+        def take(self, types, then):
+            """Reads a body of an expected type and size, and passes it on."""
+            length = self.headers.get("Content-Length", "")
+            if self.headers.get_content_type() not in types:
+                return self.answer(415)
+            if not (length.isascii() and length.isdigit()):
+                return self.answer(411)
+            if not 0 < int(length[:10]) <= BODY_BYTES_MAX:
+                return self.answer(413)
+            body = self.rfile.read(int(length))
+            if len(body) == int(length):  # else the client has gone
+                then(body)
+
+        def publish_notification(self, body):
+            try:
+                pipeline.publish(body, {"client-id": "apple"})
+            except KafkaException:
+                return self.answer(503)
+            self.answer(200)
+
+        def settle_transaction(self, body):
+            user = self.session_user()
+            try:
+                outcomes = pipeline.settle(body, user, seconds_max)
+            except KafkaException:
+                return self.answer(503)
+            if outcomes is None:
+                return self.answer(202, {"status": "pending"})
+            for outcome in outcomes:
+                if outcome["status"] == "dead_lettered":
+                    return self.answer(422, {"status": "refused", "reason": outcome["reason"]})
+            if any(is_unowned(outcome) for outcome in outcomes):
+                return self.answer(202, {"status": "pending"})
+            others = any(outcome["userID"] not in (user, None) for outcome in outcomes)
+            self.answer_entitlements({"status": "settled", "belongsToAnother": others})
+
+        def answer_entitlements(self, members):
+            try:
+                with closing(psycopg2.connect(database, connect_timeout=5)) as connection:
+                    cursor = connection.cursor()
+                    cursor.execute(ENTITLEMENTS, [environment, self.session_user()])
+                    held = [{"key": key, "activeUntil": end} for key, end in cursor.fetchall()]
+            except psycopg2.Error:
+                return self.answer(503)
+            self.answer(200, members | {"entitlements": held})
+
+        def answer(self, status, value=None):
+            body = json.dumps(value or {}).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -162,17 +241,19 @@ def service(pipeline, seconds_max):
         def log_message(self, *_):
             """Bodies and their paths are nobody's business."""
 
-    return Purchases
+    return Receiver
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--port", type=int, default=8080)
     options.add_argument("--prefix", default="storekit.", help="what the topics' names begin with")
+    options.add_argument("--environment", default="Production", help="whose entitlements count")
     options.add_argument("--wait", type=float, default=10, help="seconds until an answer has to come")
     chosen = options.parse_args()
     pipeline = Pipeline(os.environ["KAFKA_BOOTSTRAP"], chosen.prefix)
-    server = ThreadingHTTPServer(("127.0.0.1", chosen.port), service(pipeline, chosen.wait))
+    receiver = service(pipeline, os.environ["DATABASE_URL"], chosen.environment, chosen.wait)
+    server = ThreadingHTTPServer(("127.0.0.1", chosen.port), receiver)
     print(f"listening on {server.server_port}", flush=True)
     server.serve_forever()
 

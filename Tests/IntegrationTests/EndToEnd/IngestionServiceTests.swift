@@ -1,102 +1,206 @@
-import AppStore
 import Foundation
 import JSON
 import Kafka
-import Simulation
+import KitWrappers
 import Operations
 import Postgres
+import Simulation
 import Synchronization
-import Testing
 import TestSupport
-import Worker
+import Testing
 
 extension PipelineTests {
-    /// The example in `deploy/examples`, before all four workers.
-    @Suite(.timeLimit(.minutes(10))) struct IngestionServiceTests {
-        @Test(.needsBuiltWorkers, .enabled(if: Self.hasClient, "install python3-confluent-kafka"))
-        func `an app learns the outcome of its purchase, or that it is not known yet`() async throws {
-            let traffic = try DemoTraffic(seed: 7, bodyCount: 200)
-            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
-                let service = try await IngestionService(pipeline, secondsMax: 3)
-                let bought = try #require(traffic.items.first { $0.expectedRefusal == nil })
+    /// The receiver of `deploy/examples`, before all four workers.
+    @Suite(
+        .timeLimit(.minutes(10)),
+        .enabled(
+            if: !IngestionService.Language.available.isEmpty, "install python3-confluent-kafka and python3-psycopg2"))
+    struct IngestionServiceTests {
+        /// A user whose name is no ASCII.
+        private static let anna = "ann\u{e4}"
+        private static let token = UUID().uuidString.lowercased()
+
+        @Test(.needsBuiltWorkers, arguments: IngestionService.Language.available)
+        func `a purchase settles when it has a user, and ends with a refund that Apple posts`(
+            language: IngestionService.Language
+        ) async throws {
+            let sale = try ExampleSale(bodiesOf: .refund, token: Self.token)
+            let early = try ExampleSale(bodiesOf: .purchase, token: UUID().uuidString, signers: sale.signers)
+            try await RunningPipeline.run(PipelineSetup(.mock), sale.traffic) { pipeline in
                 // No worker runs yet: nothing is lost, and the app is asked to retry.
-                #expect(try service.post(bought.value ?? []).status == 202)
+                let hasty = try await IngestionService(language, pipeline, secondsMax: 1)
+                #expect(try hasty.post(early.bodies[0], as: Self.anna) == .pending)
+                try await hasty.stop()
+
                 try pipeline.startAll()
                 try await pipeline.waitUntilReady()
-                try await eventually(every: .milliseconds(500)) { try service.post(bought.value ?? []).status == 200 }
-                let answer = try service.post(bought.value ?? [])
-                let outcome = try #require(answer.outcomes.first)
-                #expect(outcome["status"]?.string == "duplicate")
-                let bad = try #require(traffic.items.first { $0.expectedRefusal == .signatureInvalid })
-                let refusal = try service.post(bad.value ?? [])
-                #expect(refusal.status == 422)
-                #expect(refusal.outcomes.first?["reason"]?.string == "signature_invalid")
-                try await service.stop()
-            }
-        }
-
-        @Test(.needsBuiltWorkers, .enabled(if: Self.hasClient, "install python3-confluent-kafka"))
-        func `the answer to a copy of another's purchase names neither owner nor holdings`() async throws {
-            let traffic = try DemoTraffic(seed: 7, bodyCount: 200)
-            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
-                try pipeline.startAll()
-                try await pipeline.waitUntilReady()
-                let service = try await IngestionService(pipeline, secondsMax: 60)
-                let copied = try Self.firstOfAnother(traffic, service)
-                let text = copied.answer.text
-                let original = try #require(copied.answer.outcomes.first?["originalTransactionID"]?.string)
-                let owner = try await Self.owner(of: original, pipeline)
-                #expect(copied.answer.status == 200)
-                #expect(!text.contains(owner) && !text.contains(#""periods""#), "\(text)")
-
-                let own = try service.post(copied.body, as: owner)
-                #expect(own.outcomes.allSatisfy { $0["userID"]?.string == owner })
-                let lists = own.outcomes.map { $0["entitlements"]?.kind == .array }
-                #expect(lists == lists.indices.map { $0 == lists.count - 1 })
-                #expect(try service.post(copied.body, as: nil).status == 401)
-                try await service.stop()
-            }
-        }
-
-        /// Posts purchases as a stranger until one is said to belong to another.
-        private static func firstOfAnother(_ traffic: DemoTraffic, _ service: IngestionService) throws -> (
-            body: [UInt8], answer: IngestionService.Answer
-        ) {
-            for item in traffic.items where item.kind == .purchase {
-                let answer = try service.post(item.value ?? [], as: "stranger")
-                if answer.outcomes.contains(where: { $0["belongsToAnother"]?.bool == true }) {
-                    return (item.value ?? [], answer)
+                let service = try await IngestionService(language, pipeline, secondsMax: 60)
+                // Without a link both the first outcome and the one of a duplicate settle nothing.
+                for _ in 1...2 { #expect(try service.post(sale.bodies[0], as: Self.anna) == .pending) }
+                try await pipeline.execute(
+                    """
+                    INSERT INTO account_links (kind, key, user_id)
+                    VALUES ('account_token', '\(Self.token)', '\(Self.anna)')
+                    """)
+                try await eventually(every: .milliseconds(500)) {
+                    try service.post(sale.bodies[0], as: Self.anna).status == 200
                 }
+                let own = try service.post(sale.bodies[0], as: Self.anna)
+                #expect(own.keys == ["pro"] && own["status"]?.string == "settled")
+                #expect(own["belongsToAnother"]?.bool == false)
+                #expect(own.ends[0] > sale.now)
+                #expect(try service.get(as: Self.anna).keys == ["pro"])
+
+                let copied = try service.post(sale.bodies[0], as: "ben")
+                #expect(copied.status == 200 && copied["belongsToAnother"]?.bool == true)
+                #expect(copied.keys == [] && !copied.text.contains("ann") && !copied.text.contains("pro"))
+                #expect(try service.get(as: "ben").keys == [])
+
+                #expect(try service.apple(sale.bodies[1]).status == 200)
+                try await eventually(every: .milliseconds(500)) { try service.get(as: Self.anna).keys == [] }
+                try await service.stop()
             }
-            throw PipelineFailure("no purchase belongs to another")
         }
 
-        private static func owner(of original: String, _ pipeline: RunningPipeline) async throws -> String {
-            let client = PostgresClient(pipeline.database, connectionsMax: 1)
-            let rows = try await client.query(
-                "SELECT user_id FROM owners WHERE original_transaction_id = $1", [.text(original)])
-            return try #require(rows.first?.optionalText(0))
+        @Test(.needsBuiltWorkers, arguments: IngestionService.Language.available)
+        func `an expired purchase is settled without entitlements, and a forged one refused`(
+            language: IngestionService.Language
+        ) async throws {
+            let past = try ExampleSale(bodiesOf: .purchase, token: Self.token, daysAgo: 90, user: Self.anna)
+            let forged = try ExampleSale(bodiesOf: .forged, token: Self.token, signers: past.signers)
+            try await RunningPipeline.run(PipelineSetup(.mock), past.traffic) { pipeline in
+                try pipeline.startAll()
+                try await pipeline.waitUntilReady()
+                let service = try await IngestionService(language, pipeline, secondsMax: 60)
+                let settled = try service.post(past.bodies[0], as: Self.anna)
+                #expect(settled.status == 200 && settled.keys == [] && settled["belongsToAnother"]?.bool == false)
+                let refused = try service.post(forged.bodies[0], as: Self.anna)
+                #expect(refused.status == 422 && refused["reason"]?.string == "signature_invalid")
+                try await service.stop()
+            }
         }
 
-        private static var hasClient: Bool {
-            FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/confluent_kafka")
+        @Test(arguments: IngestionService.Language.available)
+        func `a broker that is down makes Apple post again, and the app ask again`(language: IngestionService.Language)
+            async throws
+        {
+            let sale = try ExampleSale(bodiesOf: .notification, token: Self.token)
+            try await RunningPipeline.run(PipelineSetup(.mock), sale.traffic) { pipeline in
+                let service = try await IngestionService(language, pipeline, secondsMax: 1)
+                let mock = try #require(pipeline.cluster.mock)
+                try mock.takeDown()
+                #expect(try service.apple(sale.bodies[0]).status == 503)
+                #expect(try service.post(sale.bodies[0], as: Self.anna).status == 503)
+                try mock.bringUp()
+                try await eventually(every: .milliseconds(500)) { try service.apple(sale.bodies[0]).status == 200 }
+                #expect(try await pipeline.records(of: "raw").contains { $0.value == sale.bodies[0] })
+                try await service.stop()
+            }
+        }
+
+        @Test(arguments: IngestionService.Language.available)
+        func `requests for no route are refused before they are read`(language: IngestionService.Language) async throws
+        {
+            let sale = try ExampleSale(bodiesOf: .purchase, token: Self.token)
+            try await RunningPipeline.run(PipelineSetup(.mock), sale.traffic) { pipeline in
+                let service = try await IngestionService(language, pipeline, secondsMax: 1)
+                let json = "Content-Type: application/json; charset=utf-8\r\n"
+                let some = "Content-Length: 2\r\n\r\n{}"
+                let rows: [(request: String, fields: String, status: Int)] = [
+                    ("GET /apple", "\r\n", 405), ("PUT /apple", json + some, 405),
+                    ("POST /entitlements", json + some, 405), ("GET /transactions", "\r\n", 405),
+                    ("POST /", json + some, 404), ("GET /apple/x", "\r\n", 404), ("POST /apple", some, 415),
+                    ("POST /apple", "Content-Type: text/plain\r\n" + some, 415),
+                    ("POST /transactions", "X-Session-User: ben\r\nContent-Type: text/plain\r\n" + some, 415),
+                    ("POST /apple", json + "Content-Length: 1048577\r\n\r\n", 413),
+                    ("POST /apple", json + "Content-Length: 9999999999\r\n\r\n", 413),
+                    ("POST /apple", json + "Content-Length: 0\r\n\r\n", 413), ("POST /apple", json + "\r\n", 411),
+                    ("POST /transactions", json + some, 401), ("GET /entitlements", "\r\n", 401),
+                ]
+                for (request, fields, status) in rows {
+                    let answer = try service.exchange("\(request) HTTP/1.0\r\n\(fields)")
+                    #expect(answer.status == status, "\(request) \(fields.prefix(60))")
+                }
+                #expect(try service.apple(Array(repeating: 0x20, count: 1 << 20)).status == 200)
+                #expect(try await pipeline.records(of: "raw").count == 1)
+                try await service.stop()
+            }
         }
     }
 }
 
-/// The example as a process.
-private struct IngestionService {
+/// A customer's bodies, with the pipeline that they are for.
+private struct ExampleSale {
+    let bodies: [[UInt8]]
+    let traffic: DemoTraffic
+    let signers: DemoSigners
+    let now = Int64(Date().timeIntervalSince1970 * 1_000)
+
+    /// - Parameter user: the user of the token, by a link before the workers start.
+    init(bodiesOf kind: SampleKind, token: String, daysAgo: Int64 = 0, user: String? = nil, signers: DemoSigners? = nil)
+        throws
+    {
+        self.signers =
+            try signers
+            ?? DemoSigners(jws: CertificateAuthority(), receipts: CertificateAuthority(.receipts(name: "Receivers")))
+        let sample = SampleTraffic(kind, of: nil, in: .pro)
+        bodies = try sample.bodies(of: [token], now: now - daysAgo * 86_400_000, signers: self.signers).bodies
+        traffic = DemoTraffic(
+            authority: self.signers.jws, receiptAuthority: self.signers.receipts,
+            catalog: String(decoding: sample.catalog, as: UTF8.self), items: [],
+            links: user.map { [DemoLink(kind: .accountToken, app: .pro, value: token, userID: $0)] } ?? [])
+    }
+}
+
+/// A receiver as a process.
+struct IngestionService {
+    enum Language: String, CustomTestStringConvertible {
+        case python
+
+        static var available: [Self] { hasPython ? [.python] : [] }
+
+        private static let hasPython = ["confluent_kafka", "psycopg2"].allSatisfy {
+            FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/\($0)")
+        }
+
+        var testDescription: String { rawValue }
+
+        var command: [String] {
+            let examples = ReferenceScript.root.appending(path: "deploy/examples").path
+            return switch self {
+            case .python: ["/usr/bin/python3", "-B", "\(examples)/ingestion_service.py"]
+            }
+        }
+    }
+
+    struct Answer: Equatable {
+        let status: Int
+        let text: String
+
+        static let pending = Answer(status: 202, text: #"{"status":"pending"}"#)
+
+        subscript(member: StaticString) -> JSONValue? { (try? JSONDocument(parsing: Array(text.utf8)))?.root[member] }
+
+        var ends: [Int64] { self["entitlements"]?.elements.map { $0["activeUntil"]?.int64 ?? .max } ?? [] }
+
+        var keys: [String]? { self["entitlements"]?.elements.map { $0["key"]?.string ?? "" } }
+    }
+
     private let process: ChildProcess
     private let port: UInt16
 
-    init(_ pipeline: RunningPipeline, secondsMax: Int) async throws {
-        let script = URL(filePath: #filePath).appending(path: "../../../../deploy/examples/ingestion_service.py")
-            .standardizedFileURL
+    init(_ language: Language, _ pipeline: RunningPipeline, secondsMax: Int) async throws {
         let announced = Mutex<UInt16?>(nil)
+        let command = language.command
         process = try ChildProcess(
-            executable: "/usr/bin/python3",
-            arguments: [script.path, "--port", "0", "--prefix", pipeline.layout.prefix, "--wait", String(secondsMax)],
-            environment: ["KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers],
+            executable: command[0],
+            arguments: command.dropFirst() + ["--port", "0", "--prefix", pipeline.layout.prefix] + [
+                "--wait", String(secondsMax),
+            ],
+            environment: [
+                "PATH": "/usr/bin:/bin", "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
+                "DATABASE_URL": pipeline.database.connectionString,
+            ],
             standardOutput: .lines { line in
                 announced.withLock { $0 = line.split(separator: " ").last.flatMap { UInt16($0) } }
             })
@@ -104,21 +208,27 @@ private struct IngestionService {
         port = try #require(announced.withLock { $0 })
     }
 
-    struct Answer {
-        let status: Int
-        let text: String
-        let outcomes: [JSONValue]
+    func exchange(_ request: String) throws -> Answer {
+        let answer = try RawClient.exchange(request, port: port)
+        let status = answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        let text = answer.range(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? ""
+        return Answer(status: status, text: text.replacing(": ", with: ":").replacing(", ", with: ","))
     }
 
-    func post(_ body: [UInt8], as user: String? = "user-1") throws -> Answer {
-        let text = String(decoding: body, as: UTF8.self)
-        let session = user.map { "X-Session-User: \($0)\r\n" } ?? ""
-        let answer = try RawClient.exchange(
-            "POST /purchases HTTP/1.0\r\n\(session)Content-Length: \(body.count)\r\n\r\n\(text)", port: port)
-        let status = answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        let json = answer.range(of: "\r\n\r\n").map { answer[$0.upperBound...] } ?? ""
-        let root = try JSONDocument(parsing: Array(json.utf8)).root
-        return Answer(status: status, text: String(json), outcomes: root["outcomes"]?.elements.map(\.self) ?? [])
+    private func post(_ path: String, _ body: [UInt8], _ fields: String) throws -> Answer {
+        try exchange(
+            "POST \(path) HTTP/1.0\r\nContent-Type: application/json\r\n\(fields)Content-Length: \(body.count)\r\n\r\n"
+                + String(decoding: body, as: UTF8.self))
+    }
+
+    func apple(_ body: [UInt8]) throws -> Answer { try post("/apple", body, "") }
+
+    func post(_ body: [UInt8], as user: String) throws -> Answer {
+        try post("/transactions", body, "X-Session-User: \(user)\r\n")
+    }
+
+    func get(as user: String) throws -> Answer {
+        try exchange("GET /entitlements HTTP/1.0\r\nX-Session-User: \(user)\r\n\r\n")
     }
 
     func stop() async throws {
