@@ -52,6 +52,12 @@ struct DocumentTests {
         #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 151)
     }
 
+    @Test func `the integrator's page links pages of one task each`() throws {
+        let page = try Self.text("deploy/integrating.md")
+        #expect(page.utf8.count <= 9_000)
+        for task in ["catalog.md"] { #expect(page.contains("](\(task))"), "\(task)") }
+    }
+
     @Test(.needsRepository) func `each link leads to a file, and to a heading where it names one`() throws {
         var count = 0
         for path in try #require(SourceTree.tracked) where path.hasSuffix(".md") {
