@@ -27,6 +27,12 @@ import Testing
         #expect(dated.entitlementKeys(of: "com.example.other") == ["com.example.other"])
     }
 
+    @Test func `a link moves a token as the page of ownership shows`() async throws {
+        let page = try CommandPage("deploy/ownership.md")
+        #expect(page.commands.count == 3)
+        try page.run(environment: ["DATABASE_URL": await PostgresServer.shared.migratedDatabase().connectionString])
+    }
+
     @Test func `the integrator's SQL answers, and the sample is made, as they stand there`() async throws {
         let options = try await PostgresServer.shared.migratedDatabase()
         try await PostgresConnection.lend(options) { connection in
