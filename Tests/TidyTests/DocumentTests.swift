@@ -55,7 +55,7 @@ struct DocumentTests {
     @Test func `the integrator's page links pages of one task each`() throws {
         let page = try Self.text("deploy/integrating.md")
         #expect(page.utf8.count <= 9_000)
-        for task in ["catalog.md", "ownership.md"] { #expect(page.contains("](\(task))"), "\(task)") }
+        for task in ["catalog.md", "storekit.md", "ownership.md"] { #expect(page.contains("](\(task))"), "\(task)") }
     }
 
     @Test(.needsRepository) func `each link leads to a file, and to a heading where it names one`() throws {

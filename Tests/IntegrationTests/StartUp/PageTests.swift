@@ -58,6 +58,21 @@ import Testing
         let printed = try CommandPage.run(sample, in: folder)
         #expect(printed.split(separator: "\n").count { $0.hasPrefix("{") } == 2, "\(printed.suffix(500))")
     }
+
+    private static let swiftCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map {
+        "\($0)/swiftc"
+    }.first(where: FileManager.default.isExecutableFile(atPath:))
+
+    /// The code is only parsed, as there is no StoreKit on Linux.
+    @Test(.enabled(if: swiftCompiler != nil, "no swiftc in PATH")) func `the app's Swift parses`() throws {
+        let code = try #require(CommandPage("deploy/storekit.md").code["swift"])
+        #expect(["appAccountToken", "Transaction.updates", "finish()", "AppStore.sync()"].allSatisfy(code.contains))
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).swift")
+        try code.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let run = try ProgramRun(try #require(Self.swiftCompiler), ["-parse", file.path])
+        #expect(run.isSuccess && run.text.isEmpty, "\(run.text)")
+    }
 }
 
 /// A page whose blocks are files (```` ```json NAME ````) and sessions of a shell (```` ```console ````).
