@@ -103,7 +103,9 @@ import Testing
     @Test func `a story becomes the bodies of the app`() async throws {
         for scenario in try Scenario.names.map({ try Scenario.load($0) }) {
             let path = Scenario.folder.appending(path: "\(scenario.name).json").path
-            let (code, bodies) = await sample(["--bundle-id=org.example.app", "--story", path])
+            let (code, bodies) = await sample([
+                "--bundle-id=org.example.app", "--environment=Production", "--story", path,
+            ])
             let isOfOneApp = scenario.observations.allSatisfy { observation in
                 observation.verification?.trust == .apple && (observation.bundleID ?? Self.app) == Self.app
             }
@@ -122,6 +124,15 @@ import Testing
                 + scenario.links.userByOriginalTransactionID.count
             #expect(links.split(separator: "\n").count == count)
         }
+    }
+
+    @Test func `a story never widens what the pipeline trusts without being asked`() async throws {
+        _ = await sample(["--bundle-id=org.example.app"])
+        let apps = try file("apps.json").rawBytes
+        let path = Scenario.folder.appending(path: "first-purchase-of-a-subscription.json").path
+        #expect(await sample(["--bundle-id=org.example.app", "--story", path]) == (64, []))
+        #expect(transcript.notes.contains("tells of Production: --environment Production if"))
+        #expect(try file("apps.json").rawBytes == apps)
     }
 
     @Test(arguments: [

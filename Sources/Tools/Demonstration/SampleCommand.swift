@@ -21,7 +21,9 @@ extension DemoTool {
                 + "two stories need a database each.",
             options: [
                 CommandOption("bundle-id", argument: "ID", "The app's bundle ID; required."),
-                CommandOption("environment", argument: "NAME", "Sandbox, which is the default, or Production."),
+                CommandOption(
+                    "environment", argument: "NAME",
+                    "Sandbox, which is the default, or Production, which a story of Production requires."),
                 CommandOption(
                     "user-token", argument: "UUID",
                     "The appAccountToken of all purchases; a new one for each unless given."),
@@ -61,11 +63,16 @@ struct Sample {
             throw UsageError("--bundle-id is required: the app's bundle ID")
         }
         if let path = arguments.value("story") {
-            let others = ["environment", "user-token", "product", "kind", "count"]
+            let others = ["user-token", "product", "kind", "count"]
             if let other = others.first(where: arguments.isSet) {
                 throw UsageError("--\(other): the file of --story says it; leave it out")
             }
             let story = try SampleStory(path, bundleID)
+            let environment = try Self.choice("environment", arguments, of: Self.environments)
+            guard environment == "Production" || !story.apps.contains(where: { $0.environment == "Production" }) else {
+                throw UsageError(
+                    "\(path) tells of Production: --environment Production if the pipeline may trust the folder there")
+            }
             bodies = try story.bodies(signers())
             (apps, catalog, links) = (story.apps, story.catalog, story.links)
             notes = story.remarks
