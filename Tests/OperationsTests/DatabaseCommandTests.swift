@@ -104,8 +104,12 @@ import Testing
         #expect(transcript.notes.contains("names no product; --allow-empty"))
         #expect(await run("catalog", "apply", empty, "--allow-empty") == 0)
         #expect(transcript.output.contains("applied as version 2"))
-        #expect(await run("catalog", "apply", path) == 0)
+        #expect(await run("catalog", "apply", path, "--by", "otto", "--reason", "coins again") == 0)
         #expect(transcript.output.contains("applied as version 3"))
+        let signed = try await PostgresConnection.lend(options) {
+            try await $0.query("SELECT requested_by, reason FROM catalog_versions WHERE version = 3")[0]
+        }
+        #expect(signed.text(0) == "otto" && signed.text(1) == "coins again")
     }
 
     /// Products with all members of a subscription, so that each has many values.

@@ -24,6 +24,11 @@ COMMENT ON TABLE account_link_acts IS
     'Links that people added, moved and removed, with name, time and reason. Written by `pipeline link`, '
     'kept until forget_user removes the rows that name its user.';
 
+-- Beside the database's user in applied_by, who is not always the person.
+ALTER TABLE catalog_versions
+    ADD COLUMN requested_by text,
+    ADD COLUMN reason text;
+
 COMMENT ON TABLE ownership_claims IS
     'The user that the ingestion service named beside a transaction; counts while '
     'linking.trust_ingest_user is set. Written by link-worker, kept forever.';

@@ -32,7 +32,13 @@ package enum CatalogTable {
     }
 
     /// Applies a catalog; applying the newest catalog again changes nothing.
-    package static func apply(_ catalog: StorableCatalog, on connection: PostgresConnection) async throws -> Applied {
+    ///
+    /// - Parameters:
+    ///   - by: the person who asks for it, for the history beside the database's user.
+    ///   - reason: the reason, for the history.
+    package static func apply(
+        _ catalog: StorableCatalog, by: String? = nil, reason: String? = nil, on connection: PostgresConnection
+    ) async throws -> Applied {
         try await connection.transaction { transaction in
             // Lock first: two sessions that apply the same catalog at once would both find it new.
             _ = try await transaction.run(lock)
@@ -41,6 +47,7 @@ package enum CatalogTable {
                 return Applied(version: newest.version, isNew: false)
             }
             let version = try await transaction.run(insert, content)[0]
+            if by != nil || reason != nil { _ = try await transaction.run(sign, (version, by, reason)) }
             return Applied(version: version, isNew: true)
         }
     }
@@ -65,6 +72,12 @@ package enum CatalogTable {
         INSERT INTO catalog_versions (content, content_sha256)
         VALUES (convert_from($content, 'UTF8')::json, sha256($content))
         RETURNING version
+        """)
+
+    static let sign = Statement<(version: Int64, by: String?, reason: String?), Void>(
+        [.value("version", \.version), .value("by", \.by), .value("reason", \.reason)],
+        """
+        UPDATE catalog_versions SET requested_by = $by, reason = $reason WHERE version = $version
         """)
 }
 

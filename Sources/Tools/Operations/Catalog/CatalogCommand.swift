@@ -29,12 +29,18 @@ extension ToolCommand {
         "Checks a product catalog and puts it into force.\n\n"
             + "The workers apply it by themselves, also to what was bought before. The "
             + "same catalog once more changes nothing; former versions stay in catalog_versions.\n\n\(formats)",
-        operands: "FILE", operandCount: 1...1, options: [withOption, allowEmptyOption, .postgres, .config]
+        operands: "FILE", operandCount: 1...1,
+        options: [
+            withOption, allowEmptyOption, CommandOption("by", argument: "NAME", "Who asks for it, for the history."),
+            CommandOption("reason", argument: "TEXT", "Why, for the history."), .postgres, .config,
+        ]
     ) { context in
         let settings = try context.settings(.database)
         let file = try readFile(context)
         let outcome = try await settings.withDatabase { connection in
-            try await CatalogTable.apply(file.content, on: connection)
+            try await CatalogTable.apply(
+                file.content, by: context.arguments.value("by"), reason: context.arguments.value("reason"),
+                on: connection)
         }
         let state = outcome.isNew ? "applied as" : "holds already as"
         context.console.print("\(file.summary); \(state) version \(outcome.version)")
