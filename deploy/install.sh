@@ -11,7 +11,7 @@ build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev
     libcurl4-openssl-dev postgresql)
 test_packages=(
     prometheus python3-confluent-kafka python3-jsonschema python3-psycopg2 chromium chromium-driver
-    systemd systemd-container pgbouncer openssl zsh fish curl python3-venv libpostgresql-jdbc-java
+    systemd systemd-container pgbouncer openssl zsh fish curl python3-venv libpostgresql-jdbc-java kcat
 )
 # Debian's node-pg cannot be installed beside another vendor's nodejs; any JDK will do.
 [ -x /usr/bin/node ] || test_packages+=(nodejs node-pg)

@@ -10,12 +10,13 @@ import TestSupport
 import Testing
 
 extension PipelineTests {
-    /// The receiver of `deploy/examples`, before all four workers.
+    /// The receivers of `deploy/examples`, before all four workers.
     @Suite(
         .timeLimit(.minutes(10)),
         .enabled(
-            if: !IngestionService.Language.available.isEmpty, "install python3-confluent-kafka and python3-psycopg2"))
-    struct IngestionServiceTests {
+            if: !IngestionService.Language.available.isEmpty,
+            "install python3-confluent-kafka and python3-psycopg2, or kcat and node-pg")) struct IngestionServiceTests
+    {
         /// A user whose name is no ASCII.
         private static let anna = "ann\u{e4}"
         private static let token = UUID().uuidString.lowercased()
@@ -155,13 +156,20 @@ private struct ExampleSale {
 /// A receiver as a process.
 struct IngestionService {
     enum Language: String, CustomTestStringConvertible {
-        case python
+        case python, node
 
-        static var available: [Self] { hasPython ? [.python] : [] }
+        static var available: [Self] { (hasPython ? [.python] : []) + (hasNode ? [.node] : []) }
 
         private static let hasPython = ["confluent_kafka", "psycopg2"].allSatisfy {
             FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/\($0)")
         }
+
+        /// The folders of Node's packages, Debian's among them.
+        static let nodePath =
+            (ProcessInfo.processInfo.environment["NODE_PATH"].map { "\($0):" } ?? "") + "/usr/share/nodejs"
+        private static let hasNode =
+            FileManager.default.isExecutableFile(atPath: "/usr/bin/kcat")
+            && nodePath.split(separator: ":").contains { FileManager.default.fileExists(atPath: "\($0)/pg") }
 
         var testDescription: String { rawValue }
 
@@ -169,6 +177,7 @@ struct IngestionService {
             let examples = ReferenceScript.root.appending(path: "deploy/examples").path
             return switch self {
             case .python: ["/usr/bin/python3", "-B", "\(examples)/ingestion_service.py"]
+            case .node: ["/usr/bin/node", "\(examples)/ingestion_service.js"]
             }
         }
     }
@@ -199,7 +208,7 @@ struct IngestionService {
             ],
             environment: [
                 "PATH": "/usr/bin:/bin", "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
-                "DATABASE_URL": pipeline.database.connectionString,
+                "DATABASE_URL": pipeline.database.connectionString, "NODE_PATH": Language.nodePath,
             ],
             standardOutput: .lines { line in
                 announced.withLock { $0 = line.split(separator: " ").last.flatMap { UInt16($0) } }
