@@ -66,7 +66,9 @@ function publish(body, headers) {
 /// Reads the outcomes from where the topic ends now; resolves once every partition is at its end.
 function readOutcomes(partitionCount) {
   const kcat = spawn(
-    "kcat", ["-C", "-E", "-u", "-o", "end", ...broker, "-t", `${options.prefix}outcomes`, "-f", "%k\\t%s\\n"],
+    "setpriv", // kcat ends with this process, however that ends
+    ["--pdeathsig", "KILL", "kcat", "-C", "-E", "-u", "-o", "end", ...broker, "-t", `${options.prefix}outcomes`,
+      "-f", "%k\\t%s\\n"],
     { stdio: ["ignore", "pipe", "pipe"] });
   kcat.on("close", () => process.exit(1)); // who supervises this service starts it again
   createInterface({ input: kcat.stdout }).on("line", (line) => {

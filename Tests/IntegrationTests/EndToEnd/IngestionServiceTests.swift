@@ -197,15 +197,15 @@ struct IngestionService {
 
     private let process: ChildProcess
     private let port: UInt16
+    private let topics: String
 
     init(_ language: Language, _ pipeline: RunningPipeline, secondsMax: Int) async throws {
+        topics = pipeline.layout.prefix
         let announced = Mutex<UInt16?>(nil)
         let command = language.command
         process = try ChildProcess(
             executable: command[0],
-            arguments: command.dropFirst() + ["--port", "0", "--prefix", pipeline.layout.prefix] + [
-                "--wait", String(secondsMax),
-            ],
+            arguments: command.dropFirst() + ["--port", "0", "--prefix", topics] + ["--wait", String(secondsMax)],
             environment: [
                 "PATH": "/usr/bin:/bin", "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
                 "DATABASE_URL": pipeline.database.connectionString, "NODE_PATH": Language.nodePath,
@@ -240,8 +240,12 @@ struct IngestionService {
         try exchange("GET /entitlements HTTP/1.0\r\nX-Session-User: \(user)\r\n\r\n")
     }
 
+    /// Kills the service, which leaves no process behind.
     func stop() async throws {
         process.kill()
         _ = try await process.waitForEnd(deadline: .hopeless)
+        try await eventually(every: .milliseconds(100)) {
+            try ProgramRun("/usr/bin/pgrep", ["--full", "kcat .*\(topics)"]).status == 1
+        }
     }
 }
