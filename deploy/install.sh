@@ -13,7 +13,7 @@ test_packages=(
     prometheus python3-confluent-kafka python3-jsonschema python3-psycopg2 chromium chromium-driver
     systemd systemd-container pgbouncer openssl zsh fish curl python3-venv libpostgresql-jdbc-java kcat
 )
-# Debian's node-pg cannot be installed beside another vendor's nodejs; any JDK will do.
+# Debian's node-pg cannot be installed beside another vendor's nodejs, see unpack_node_pg; any JDK will do.
 [ -x /usr/bin/node ] || test_packages+=(nodejs node-pg)
 [ -x /usr/bin/javac ] || test_packages+=(default-jdk-headless)
 
@@ -64,9 +64,22 @@ install_schemas() {
     "$folder/bin/pip" --quiet --disable-pip-version-check install --no-deps "$axe"
     cat "$wanted" - <<<"$axe" >"$folder/installed"
 }
+# node-pg and what it needs, unpacked where the tests look for it.
+unpack_node_pg() {
+    local folder
+    folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.build/node
+    if [ -e /usr/share/nodejs/pg ] || [ -e "$folder/installed" ]; then return; fi
+    echo "unpacking Debian's node-pg into .build/node" >&2
+    mkdir -p "$folder"
+    (cd "$folder" &&
+        apt-get -o Acquire::Retries=3 download node-pg node-split2 node-readable-stream node-xtend >/dev/null 2>&1 &&
+        ls -- *.deb | xargs -I '{}' dpkg-deb --extract '{}' . && touch installed) ||
+        echo "no node-pg: apt-get update, and try again; the tests of the Node examples are skipped" >&2
+}
 finish() {
     if [ "${1:-build}" = test ]; then
         install_schemas
+        unpack_node_pg
     fi
     exit 0
 }

@@ -28,11 +28,6 @@ import Testing
     private static let hasPython = FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/psycopg2")
     private static let jar = "/usr/share/java/postgresql.jar"
     private static let hasJava = ["/usr/bin/javac", jar].allSatisfy { FileManager.default.fileExists(atPath: $0) }
-    private static let nodePaths =
-        (ProcessInfo.processInfo.environment["NODE_PATH"]?.split(separator: ":").map(String.init) ?? []) + [
-            "/usr/share/nodejs"
-        ]
-    private static let hasNode = nodePaths.contains { FileManager.default.fileExists(atPath: "\($0)/pg") }
 
     private func run(_ command: [String]) throws -> ProgramRun {
         let url = options.connectionString
@@ -42,8 +37,7 @@ import Testing
         return try ProgramRun(
             "/usr/bin/env", command,
             environment: [
-                "PATH": "/usr/bin:/bin", "DATABASE_URL": url, "JDBC_URL": java,
-                "NODE_PATH": Self.nodePaths.joined(separator: ":"),
+                "PATH": "/usr/bin:/bin", "DATABASE_URL": url, "JDBC_URL": java, "NODE_PATH": NodePackages.path,
             ])
     }
 
@@ -71,7 +65,7 @@ import Testing
         try runBlock("python", file: "client.py", [Self.python])
     }
 
-    @Test(.enabled(if: hasNode, "install node-pg, or name its folder in NODE_PATH"))
+    @Test(.enabled(if: NodePackages.hasPG, "install node-pg (deploy/install.sh test)"))
     func `the page's Node client runs`() throws { try runBlock("javascript", file: "client.cjs", ["node"]) }
 
     @Test(.enabled(if: hasJava, "install libpostgresql-jdbc-java and a JDK")) func `the page's Java client runs`()

@@ -14,14 +14,14 @@ extension PipelineTests {
     @Suite(
         .timeLimit(.minutes(10)),
         .enabled(
-            if: !IngestionService.Language.available.isEmpty,
-            "install python3-confluent-kafka and python3-psycopg2, or kcat and node-pg")) struct IngestionServiceTests
-    {
+            if: IngestionService.areToolsThere,
+            "install python3-confluent-kafka, python3-psycopg2, kcat and node-pg (deploy/install.sh test)"))
+    struct IngestionServiceTests {
         /// A user whose name is no ASCII.
         private static let anna = "ann\u{e4}"
         private static let token = UUID().uuidString.lowercased()
 
-        @Test(.needsBuiltWorkers, arguments: IngestionService.Language.available)
+        @Test(.needsBuiltWorkers, arguments: IngestionService.Language.allCases)
         func `a purchase settles when it has a user, and ends with a refund that Apple posts`(
             language: IngestionService.Language
         ) async throws {
@@ -63,7 +63,7 @@ extension PipelineTests {
             }
         }
 
-        @Test(.needsBuiltWorkers, arguments: IngestionService.Language.available)
+        @Test(.needsBuiltWorkers, arguments: IngestionService.Language.allCases)
         func `an expired purchase is settled without entitlements, and a forged one refused`(
             language: IngestionService.Language
         ) async throws {
@@ -81,7 +81,7 @@ extension PipelineTests {
             }
         }
 
-        @Test(arguments: IngestionService.Language.available)
+        @Test(arguments: IngestionService.Language.allCases)
         func `a broker that is down makes Apple post again, and the app ask again`(language: IngestionService.Language)
             async throws
         {
@@ -99,7 +99,7 @@ extension PipelineTests {
             }
         }
 
-        @Test(arguments: IngestionService.Language.available)
+        @Test(arguments: IngestionService.Language.allCases)
         func `requests for no route are refused before they are read`(language: IngestionService.Language) async throws
         {
             let sale = try ExampleSale(bodiesOf: .purchase, token: Self.token)
@@ -155,21 +155,15 @@ private struct ExampleSale {
 
 /// A receiver as a process.
 struct IngestionService {
-    enum Language: String, CustomTestStringConvertible {
+    static let areToolsThere =
+        NodePackages.hasPG
+        && [
+            "/usr/lib/python3/dist-packages/confluent_kafka", "/usr/lib/python3/dist-packages/psycopg2",
+            "/usr/bin/kcat",
+        ].allSatisfy { FileManager.default.fileExists(atPath: $0) }
+
+    enum Language: String, CaseIterable, CustomTestStringConvertible {
         case python, node
-
-        static var available: [Self] { (hasPython ? [.python] : []) + (hasNode ? [.node] : []) }
-
-        private static let hasPython = ["confluent_kafka", "psycopg2"].allSatisfy {
-            FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/\($0)")
-        }
-
-        /// The folders of Node's packages, Debian's among them.
-        static let nodePath =
-            (ProcessInfo.processInfo.environment["NODE_PATH"].map { "\($0):" } ?? "") + "/usr/share/nodejs"
-        private static let hasNode =
-            FileManager.default.isExecutableFile(atPath: "/usr/bin/kcat")
-            && nodePath.split(separator: ":").contains { FileManager.default.fileExists(atPath: "\($0)/pg") }
 
         var testDescription: String { rawValue }
 
@@ -208,7 +202,7 @@ struct IngestionService {
             arguments: command.dropFirst() + ["--port", "0", "--prefix", topics] + ["--wait", String(secondsMax)],
             environment: [
                 "PATH": "/usr/bin:/bin", "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
-                "DATABASE_URL": pipeline.database.connectionString, "NODE_PATH": Language.nodePath,
+                "DATABASE_URL": pipeline.database.connectionString, "NODE_PATH": NodePackages.path,
             ],
             standardOutput: .lines { line in
                 announced.withLock { $0 = line.split(separator: " ").last.flatMap { UInt16($0) } }
