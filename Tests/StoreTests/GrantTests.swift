@@ -45,6 +45,34 @@ import Testing
         #expect(try await client.query("SELECT count(*) FROM entitlements")[0].int8(0) == 0)
     }
 
+    @Test func `known names are those of the last catalog, of grants, of the ledger and of purchases`() async throws {
+        let client = try await Self.database()
+        let catalogs = [
+            #"{"products":{"old":{"type":"non-consumable"}}}"#,
+            """
+            {"products":{"chest":{"type":"consumable","credits":{"coins":100}},"pass":{"type":"non-consumable"},
+            "pro.monthly":{"type":"auto-renewable","entitlements":["pro","cloud"]}}}
+            """,
+        ]
+        for catalog in catalogs {
+            _ = try await client.query(
+                "INSERT INTO catalog_versions (content, content_sha256) VALUES ($1, sha256('x'))",
+                [.json(Array(catalog.utf8))])
+        }
+        _ = try await client.query("SELECT grant_entitlement('anna', 'pro', NULL, 'sorry', 'support')")
+        _ = try await client.query("SELECT ledger_credit('anna', 'gems', 1, 'ticket', 'sorry')")
+        _ = try await client.query(
+            "INSERT INTO entitlements VALUES ('Production', 'app', '1', 'legacy', 'anna', '{[2020-01-01,)}')")
+        let names = try await client.query(
+            #"SELECT concat_ws(' ', kind, name, known_by) COLLATE "C" FROM known_names ORDER BY 1"#)
+        #expect(
+            names.map { $0.text(0) } == [
+                "currency coins catalog", "currency gems ledger", "entitlement cloud catalog",
+                "entitlement legacy purchase", "entitlement pass catalog", "entitlement pro catalog",
+                "entitlement pro grant", "product chest catalog", "product pass catalog", "product pro.monthly catalog",
+            ])
+    }
+
     @Test func `one reference grants once, also side by side and after it was revoked`() async throws {
         let client = try await Self.database()
         let call =

@@ -100,8 +100,8 @@ import Testing
             "active_entitlements_in", "dead_letter", "dead_letter_hour", "entitlements_as_known", "explained_change",
             "explained_items", "explained_periods", "explained_rest", "explained_source", "had_entitlement",
             "has_entitlement", "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance",
-            "require_environment", "require_history", "require_read_committed", "reversal_reference", "rows_bounded",
-            "timestamptz_from_ms",
+            "offer_name", "payload_date", "payload_number", "require_environment", "require_history",
+            "require_read_committed", "reversal_reference", "rows_bounded", "timestamptz_from_ms",
         ],
         // Triggers, and what other functions call.
         "": [
@@ -123,6 +123,17 @@ import Testing
             "explain_transaction", "explain_user", "grant_entitlement", "ledger_credit", "revoke_grant",
         ],
     ]
+
+    @Test func `the analyst reads each column of purchases but the user`() async throws {
+        let owner = try await granted()
+        let rows = try await owner.query(
+            """
+            SELECT attname::text FROM pg_attribute WHERE attrelid = 'purchases'::regclass
+                AND NOT has_column_privilege($1, attrelid, attnum, 'SELECT')
+            """, [.text(prefix + DatabaseRole.analyst.name)])
+        #expect(rows.map { $0.text(0) } == ["user_id"])
+        await owner.close()
+    }
 
     @Test func `who signed in and when is the database's word, not the writer's`() async throws {
         let options = try await PostgresServer.shared.migratedDatabase()

@@ -11,15 +11,15 @@ import Testing
         "append_dead_letter_actions", "dead_letter_hour", "dedupe_prune", "explained_as_known", "explained_change",
         "explained_items", "explained_now", "explained_periods", "explained_purchases", "explained_rest",
         "explained_source", "grace_periods", "instant_text", "is_environment", "lock_accounts", "lock_in_order",
-        "lock_ownership", "lock_projection", "lock_shared", "lock_users", "post_to_ledger",
-        "record_dead_letter_decision", "record_dead_letter_replay", "record_grant_change", "require_environment",
-        "require_history", "require_read_committed", "reversal_reference", "rows_bounded", "timestamptz_from_ms",
-        "wait_for_sharers",
+        "lock_ownership", "lock_projection", "lock_shared", "lock_users", "merged_transactions", "offer_name",
+        "payload_date", "payload_number", "post_to_ledger", "record_dead_letter_decision", "record_dead_letter_replay",
+        "record_grant_change", "require_environment", "require_history", "require_read_committed", "reversal_reference",
+        "rows_bounded", "timestamptz_from_ms", "wait_for_sharers",
     ]
 
     /// The roles of those who integrate, in the order of the page.
     private static let roles: [DatabaseRole] = [
-        .appServer, .accountLinker, .support, .operations, .auditor, .investigator, .replay,
+        .appServer, .accountLinker, .support, .analyst, .operations, .auditor, .investigator, .replay,
     ]
 
     private static let page = ReferenceScript.root.appending(path: "schemas/postgres/API.md")
@@ -171,6 +171,28 @@ import Testing
         INSERT INTO ledger (environment, bundle_id, transaction_id, currency,
             original_transaction_id, product_id, user_id, amount, purchase_date_ms)
         VALUES ('Production', 'com.example', '1001', 'coins', '1001', 'chest', 'user-17', 100, 0);
+        INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
+        VALUES ('Production', 'com.example', '2000', 'user-17', 'account_token');
+        INSERT INTO renewals (environment, original_transaction_id, trust, signed_date_ms, content_hash,
+            auto_renew_status)
+        VALUES ('Production', '2000', 'apple', 1, sha256(''), 1);
+        INSERT INTO transactions (environment, bundle_id, transaction_id, track, signed_date_ms, content_hash,
+            trust, original_transaction_id, product_id, purchase_date_ms, product_type, expires_date_ms,
+            revocation_date_ms, revocation_percentage, ownership_type)
+        SELECT 'Production', 'com.example', id, 'jws', 1, sha256(''), 'apple', original, 'pro.monthly', bought,
+            'Auto-Renewable Subscription', expires, revoked, 50000, owned
+        FROM (VALUES
+            -- March 2026: a copy of each other, half refunded; and a family member's.
+            ('2000', '2000', 1772500000000, 1775100000000, 1772600000000, 'PURCHASED'),
+            ('2001', '2000', 1772500000001, 1775100000000, NULL, 'PURCHASED'),
+            ('2002', '2002', 1772500000000, 1775100000000, NULL, 'FAMILY_SHARED'),
+            ('2003', '2000', 1775100000000, 4102444800000, NULL, 'PURCHASED')
+        ) AS signed (id, original, bought, expires, revoked, owned);
+        INSERT INTO revisions (kind, environment, bundle_id, id, trust, track, content_hash, signed_date_ms, payload,
+            source_topic, source_partition, source_offset, source_index)
+        SELECT 'transaction', 'Production', 'com.example', id, '', 'jws', sha256(''), 1,
+            '{"price":10000,"currency":"EUR","storefront":"DEU"}', 'raw', 0, 0, 0
+        FROM unnest('{2000,2001,2002,2003}'::text[]) AS id;
         """
 
     @Test func `the page's SQL examples run, as the role that they name`() async throws {
@@ -180,8 +202,12 @@ import Testing
         for block in try Self.text().components(separatedBy: "```sql\n-- ").dropFirst() {
             let lines = block.split(separator: "\n").prefix { !$0.hasPrefix("```") }
             let role = try #require(lines.first.map(String.init))
+            var sql = ""
             for line in lines.dropFirst() {
-                let parts = line.components(separatedBy: ";")
+                sql += sql.isEmpty ? line : " " + line
+                guard sql.contains(";") else { continue }
+                let parts = sql.components(separatedBy: ";")
+                sql = ""
                 let answer = parts[1].isEmpty ? nil : parts[1].replacing(" -- ", with: "")
                 try await check(parts[0], answer, role, owner)
                 count += 1

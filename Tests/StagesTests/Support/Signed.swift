@@ -32,15 +32,17 @@ enum Signed {
         return try observation(SignedPayloads(transaction: payload), bundleID, signed: signed)
     }
 
-    static func renewal(_ original: String, signed: Int64, graceExpires: Int64?, renewed: Int64? = nil) throws
-        -> Observation
-    {
-        var grace = graceExpires.map { #","gracePeriodExpiresDate":\#($0)"# } ?? ""
-        grace += renewed.map { #","renewalDate":\#($0)"# } ?? ""
+    static func renewal(
+        _ original: String, signed: Int64, graceExpires: Int64?, renewed: Int64? = nil, status: Int = 1,
+        members: String = ""
+    ) throws -> Observation {
+        var more = graceExpires.map { #","gracePeriodExpiresDate":\#($0)"# } ?? ""
+        more += renewed.map { #","renewalDate":\#($0)"# } ?? ""
+        more += members
         let payload = try json(
             """
-            {"originalTransactionId":"\(original)","autoRenewStatus":1,
-            "environment":"Production","signedDate":\(signed)\(grace)}
+            {"originalTransactionId":"\(original)","autoRenewStatus":\(status),
+            "environment":"Production","signedDate":\(signed)\(more)}
             """)
         return try observation(SignedPayloads(renewalInfo: payload), nil, signed: signed)
     }

@@ -6,7 +6,7 @@ package import Postgres
 /// It has no rights on tables that are not named here, nor on functions that only other roles name.
 package struct DatabaseRole: Sendable {
     typealias TableRights = (privileges: String, tables: [String])
-    /// Rights to write some columns of a table; the database writes the others.
+    /// Rights on some columns of a table.
     typealias ColumnRights = (privilege: String, table: String, columns: [String])
 
     package let name: String
@@ -145,7 +145,7 @@ package struct DatabaseRole: Sendable {
                 read,
                 [
                     "active_entitlements", "entitlement_details", "ledger_balances", "ledger_history",
-                    "apple_notifications", "recovery_windows",
+                    "apple_notifications", "recovery_windows", "subscriptions", "purchases", "known_names",
                 ]
             ),
         ],
@@ -164,7 +164,7 @@ package struct DatabaseRole: Sendable {
                 read,
                 [
                     "entitlements", "grants", "user_versions", "ledger", "ledger_debits", "active_entitlements",
-                    "ledger_balances", "ledger_history",
+                    "ledger_balances", "ledger_history", "subscriptions",
                 ]
             )
         ], functions: ["ledger_debit", "ledger_reverse"])
@@ -172,10 +172,28 @@ package struct DatabaseRole: Sendable {
     /// The role of support staff and their tools: reads what users hold and why, credits balances and grants; it
     /// can neither forget a user nor rebuild.
     package static let support = DatabaseRole(
-        "support", appServer.tables + [(read, ["entitlement_details"])],
+        "support", appServer.tables + [(read, ["entitlement_details", "purchases", "known_names"])],
         functions: [
             "explain_transaction", "explain_user", "grant_entitlement", "ledger_credit", "ledger_reverse",
             "revoke_grant",
+        ])
+
+    /// The role of finance: reads payments without their users.
+    package static let analyst = DatabaseRole(
+        "analyst", [],
+        columns: [
+            (
+                "SELECT", "purchases",
+                [
+                    """
+                    environment, bundle_id, original_transaction_id, transaction_id, payment_id, product_id, product_type,
+                    purchased_at, original_purchase_date, expires_at, quantity, price, currency, storefront, offer_type,
+                    offer_id, offer_discount_type, offer_period, is_trial, billing_plan, transaction_reason,
+                    additional_transaction_reason, ownership_type, is_upgraded, web_order_line_item_id, revoked_at,
+                    revocation_type, refund_percentage, refund_reason
+                    """
+                ]
+            )
         ])
 
     /// The role of the service that links tokens and purchases to users.
@@ -183,7 +201,7 @@ package struct DatabaseRole: Sendable {
 
     package static let all = [
         dedupeWorker, linkWorker, entitleWorker, recoveryWorker, deadLetterIndex, auditor, investigator, replay,
-        operations, appServer, support, accountLinker,
+        operations, appServer, support, analyst, accountLinker,
     ]
 }
 
