@@ -164,7 +164,7 @@ import Testing
         // The table of forgotten users names this one.
         #expect(await run("whats-stored", "nobody") == 0)
         #expect(await run("whats-stored", "somebody") == 1)
-        let grant = ["grant", "nobody", "pro", "--until=forever", "--by", "b", "--reason", "r"]
+        let grant = ["grant", "nobody", "pro", "--new", "--until=forever", "--by", "b", "--reason", "r"]
         #expect(await run(grant) == 0)
         #expect(await run("explain", "nobody") == 0)
         #expect(await link("add", "original_transaction_id", "1", "anna") == 0)

@@ -30,7 +30,7 @@ import Topology
         await run(["migrate"], environment)
         await run(["migrate"], environment)
         let act = ["--reason=sorry", "--by=eva"]
-        let until = ["--until=2099-12-31"] + act
+        let until = ["--new", "--until=2099-12-31"] + act
         await run(["grant", "anna", "extra"] + until, environment)
         await run(["explain", "anna"], environment)
         await run(["explain", "anna", "--known-at=2098-01-01"], environment)

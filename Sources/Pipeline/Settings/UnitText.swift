@@ -45,12 +45,15 @@ enum UnitText {
 package enum Spelling {
     /// Returns the nearest known word, if it is near enough to have been misspelt.
     static func suggestion(for word: String, among known: some Sequence<String>) -> String? {
-        let slipsMax = max(1, word.count / 4)
-        let nearest = known.map { (slips: distance(word, $0), word: $0) }.min {
-            ($0.slips, $0.word) < ($1.slips, $1.word)
-        }
-        guard let nearest, nearest.slips <= slipsMax else { return nil }
-        return nearest.word
+        guard let nearest = nearest(to: word, among: known).first, distance(word, nearest) <= max(1, word.count / 4)
+        else { return nil }
+        return nearest
+    }
+
+    /// Returns all known words, the nearest first.
+    package static func nearest(to word: String, among known: some Sequence<String>) -> [String] {
+        known.map { (slips: distance(word, $0), word: $0) }.sorted { ($0.slips, $0.word) < ($1.slips, $1.word) }.map(
+            \.word)
     }
 
     /// Returns ", did you mean …?", or an empty text.

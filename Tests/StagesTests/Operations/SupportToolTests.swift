@@ -138,7 +138,7 @@ import Worker
 
     @Test func `JSON output is one object`() async throws {
         let rig = try await Self.rig()
-        _ = await rig.run("grant", "anna", "extra", "--until=2099-12-31", "--reason=sorry", "--by=support")
+        _ = await rig.run("grant", "anna", "extra", "--new", "--until=2099-12-31", "--reason=sorry", "--by=support")
         let (code, text) = await rig.run("explain", "anna", "--json")
         #expect(code == 0, "\(text)")
         let root = try JSONDocument(parsing: Array(text.utf8)).root
@@ -223,7 +223,7 @@ import Worker
     @Test func `a grant is given, explained as a grant, and revoked`() async throws {
         let rig = try await Self.rig()
         let given = await rig.run(
-            "grant", "anna", "extra", "--until", "forever", "--reason", "lost data", "--by", "eva")
+            "grant", "anna", "extra", "--new", "--until", "forever", "--reason", "lost data", "--by", "eva")
         #expect(given.code == 0, "\(given.output)")
         #expect(given.output == "1\n")
         let explained = await rig.run("explain", "anna").output
@@ -239,6 +239,26 @@ import Worker
             ["grant", "anna", "extra", "--until", "soon", "--reason", "x", "--by", "y"],
             ["grant", "anna", "extra", "--until", "forever", "--by", "y"],
         ] { #expect(await rig.run(wrong).code == 64) }
+    }
+
+    @Test func `a key that nothing names is granted only if it is called new`() async throws {
+        let rig = try await Self.rig()
+        try await rig.worker.apply(
+            catalog: Array(#"{"products":{"monthly":{"type":"auto-renewable","entitlements":["premium"]}}}"#.utf8))
+        func grant(_ key: String, _ more: String...) async -> (code: Int32, output: String) {
+            await rig.run(["grant", "otto", key, "--until=forever", "--reason=x", "--by=y"] + more)
+        }
+        let refused = await grant("premum")
+        #expect(refused.code == 64)
+        #expect(refused.output.contains("the nearest known are premium, pro; --new"), "\(refused.output)")
+        let held = "SELECT has_entitlement('otto', 'premum')"
+        #expect(try await !rig.worker.client.query(held)[0].bool(0))
+        for known in ["premium", "pro"] { #expect(await grant(known).code == 0, "\(known)") }
+        // A product that grants other keys, and a key that was called new.
+        #expect(await grant("monthly").code == 64)
+        #expect(await grant("premum", "--new").code == 0)
+        #expect(await grant("premum").code == 0)
+        #expect(try await rig.worker.client.query(held)[0].bool(0))
     }
 
     @Test func `the knowledge at an instant is shown alone`() async throws {

@@ -17,6 +17,16 @@ package enum GrantTable {
 
     package typealias Revocation = (number: Int64, reason: String, revokedBy: String)
 
+    /// Whether a catalog, a grant or a purchase names an entitlement.
+    package static let isKnown = Statement<Identifier, Bool>(
+        [.value("key")], returning: RowReader("is_known"),
+        "SELECT EXISTS (SELECT FROM known_names WHERE kind = 'entitlement' AND name = $key) AS is_known")
+
+    /// The known entitlements, among which a misspelt key is looked for.
+    package static let knownKeys = Statement<Void, Identifier>(
+        returning: RowReader("name"),
+        "SELECT DISTINCT name FROM known_names WHERE kind = 'entitlement' ORDER BY name LIMIT 10000")
+
     /// Adds a grant and returns its number.
     package static let add = Statement<New, Int64>(
         [

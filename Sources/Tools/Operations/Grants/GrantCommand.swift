@@ -18,7 +18,8 @@ extension ToolCommand {
             CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
             CommandOption("by", argument: "NAME", "Who grants it. Required."),
             CommandOption("reference", argument: "NAME", "A ticket, say: the same one again grants nothing more."),
-            .environment, .postgres, .config, .json,
+            CommandOption("new", "Grants a KEY that no catalog, grant or purchase names."), .environment, .postgres,
+            .config, .json,
         ]
     ) { context in
         let until = try context.required("until")
@@ -33,9 +34,23 @@ extension ToolCommand {
             environment: try context.environment(),
             reference: try context.arguments.value("reference").map { try entering($0, as: "--reference") }
         )
-        let number = try await context.withDatabase { connection in try await connection.run(GrantTable.add, grant)[0] }
+        let isNew = context.arguments.isSet("new")
+        let number = try await context.withDatabase { connection in
+            let isKnown = try await connection.run(GrantTable.isKnown, grant.key)[0]
+            if !isKnown, !isNew {
+                let known = try await connection.run(GrantTable.knownKeys).map(\.text)
+                throw UsageError(unknown(grant.key, among: known))
+            }
+            return try await connection.run(GrantTable.add, grant)[0]
+        }
         context.print(["grant_id": number], or: "\(number)")
         return ExitCode.success
+    }
+
+    private static func unknown(_ key: Identifier, among known: [String]) -> String {
+        let nearest = Spelling.nearest(to: key.text, among: known).prefix(3).joined(separator: ", ")
+        return "KEY: no catalog, grant or purchase names \"\(key)\""
+            + (nearest.isEmpty ? "" : ", the nearest known are \(nearest)") + "; --new grants it all the same"
     }
 
     static let revokeGrant = ToolCommand(
