@@ -175,16 +175,31 @@ CREATE VIEW subscriptions AS
             SELECT fact.transaction_id, fact.purchase_date_ms FROM transactions AS fact
             WHERE fact.original_transaction_id = owner.original_transaction_id
                 AND fact.environment = owner.environment AND fact.bundle_id = owner.bundle_id
-            ORDER BY fact.purchase_date_ms DESC, fact.transaction_id DESC
+            -- Of several in one second the last that is not revoked, as in EntitlementTerms.
+            ORDER BY fact.purchase_date_ms / 1000 DESC, fact.revocation_date_ms IS NOT NULL,
+                fact.transaction_id DESC
             LIMIT 1
         ) AS newest
         JOIN merged_transactions AS period
             ON period.transaction_id = newest.transaction_id AND period.environment = owner.environment
             AND period.bundle_id = owner.bundle_id
+        LEFT JOIN LATERAL (
+            -- A newer renewal info withdraws no grace. One may be that of a later period, which is not known.
+            SELECT span.start_ms, span.end_ms,
+                span.start_ms / 1000 > period.expires_date_ms / 1000 AS is_later
+            FROM renewal_spans AS span
+            WHERE span.original_transaction_id = owner.original_transaction_id
+                AND span.environment = owner.environment AND span.trust = period.trust
+                AND span.kind = 'grace' AND span.end_ms > period.expires_date_ms
+                AND coalesce(span.start_ms, span.end_ms) > period.purchase_date_ms
+            ORDER BY span.end_ms DESC
+            LIMIT 1
+        ) AS grace ON true
         CROSS JOIN LATERAL (
             -- What ends a copy of the period ends it; with added seats it ends with the last payment.
             SELECT bool_or(paid.is_upgraded) AS is_upgraded,
                 CASE
+                    WHEN grace.is_later THEN NULL
                     WHEN bool_and(paid.additional_transaction_reason IS NULL)
                     THEN min(paid.revocation_date_ms)
                     WHEN bool_and(paid.revocation_date_ms IS NOT NULL) THEN max(paid.revocation_date_ms)
@@ -197,6 +212,10 @@ CREATE VIEW subscriptions AS
                 AND paid.product_id = period.product_id
                 AND paid.ownership_type IS NOT DISTINCT FROM period.ownership_type
                 AND paid.expires_date_ms / 1000 IS NOT DISTINCT FROM period.expires_date_ms / 1000
+                AND (paid.purchase_date_ms / 1000 = period.purchase_date_ms / 1000
+                    OR paid.web_order_line_item_id = period.web_order_line_item_id
+                    OR coalesce(paid.additional_transaction_reason, period.additional_transaction_reason)
+                        IS NOT NULL)
         ) AS ended
         LEFT JOIN renewals AS renewal
             ON renewal.original_transaction_id = owner.original_transaction_id
@@ -206,16 +225,6 @@ CREATE VIEW subscriptions AS
             AND stated.environment = renewal.environment AND stated.bundle_id = ''
             AND stated.trust = renewal.trust AND stated.track = 'jws'
             AND stated.content_hash = renewal.content_hash
-        LEFT JOIN LATERAL (
-            -- A newer renewal info withdraws no grace.
-            SELECT span.start_ms, span.end_ms FROM renewal_spans AS span
-            WHERE span.original_transaction_id = owner.original_transaction_id
-                AND span.environment = owner.environment AND span.trust = period.trust
-                AND span.kind = 'grace' AND span.end_ms > period.expires_date_ms
-                AND coalesce(span.start_ms, span.end_ms) > period.purchase_date_ms
-            ORDER BY span.end_ms DESC
-            LIMIT 1
-        ) AS grace ON true
         -- A receipt names no type of a product: there a period with an end is a subscription's.
         WHERE period.product_type = 'Auto-Renewable Subscription'
             OR (period.product_type IN ('Consumable', 'Non-Consumable', 'Non-Renewing Subscription')) IS NOT TRUE

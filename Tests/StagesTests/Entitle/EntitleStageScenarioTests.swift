@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Postgres
 import Records
 import TestSupport
 import Testing
@@ -32,6 +33,32 @@ struct EntitleStageScenarioTests {
         #expect(try await worker.rowsByHistory() == fold.rows)
         #expect(try await worker.usersWithBrokenVersions() == [])
         #expect(try await worker.balances() == scenario.balances)
+        #expect(try await worker.subscriptionsWithOtherEnds() == [])
+    }
+}
+
+extension EntitleWorker {
+    /// Rows of `subscriptions` whose access ends at another time than the rows of their purchase.
+    fileprivate func subscriptionsWithOtherEnds() async throws -> [String] {
+        try await client.query(
+            """
+            SELECT row_to_json(known)::text FROM subscriptions AS known
+            CROSS JOIN LATERAL (
+                SELECT max(upper(periods)) AS until FROM entitlements AS held
+                WHERE held.original_transaction_id = known.original_transaction_id
+                    AND held.environment = known.environment AND held.bundle_id = known.bundle_id
+                    AND held.user_id = known.user_id
+            ) AS held
+            WHERE date_trunc('second', active_until)
+                    <> date_trunc('second', coalesce(held.until, least(active_until, purchased_at)))
+                -- A period of another product may last longer.
+                AND NOT EXISTS (
+                    SELECT FROM purchases AS other
+                    WHERE other.original_transaction_id = known.original_transaction_id
+                        AND other.product_id <> known.product_id AND other.expires_at = held.until)
+                AND user_id IS NOT NULL
+            """
+        ).map { $0.text(0) }
     }
 }
 
