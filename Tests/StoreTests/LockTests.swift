@@ -135,7 +135,8 @@ import Testing
               AND prosrc ~* 'advisory|lock table|for (no key )?update|for (key )?share'
             ORDER BY 1
             """)
-        #expect(functions.map { $0.text(0) } == ["lock_in_order", "lock_shared", "wait_for_sharers"])
+        #expect(
+            functions.map { $0.text(0) } == ["announce_boundaries", "lock_in_order", "lock_shared", "wait_for_sharers"])
         #expect(functions.allSatisfy { $0.bool(1) })
     }
 

@@ -97,26 +97,27 @@ import Testing
     /// Functions by their callers.
     private static let callers = [
         "PUBLIC": [
-            "active_entitlements_in", "dead_letter", "dead_letter_hour", "entitlements_as_known", "explained_change",
-            "explained_items", "explained_periods", "explained_rest", "explained_source", "had_entitlement",
-            "has_entitlement", "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance",
-            "offer_name", "payload_date", "payload_number", "require_environment", "require_history",
-            "require_read_committed", "reversal_reference", "rows_bounded", "timestamptz_from_ms",
+            "active_entitlements_in", "boundary_after", "dead_letter", "dead_letter_hour", "due_boundaries",
+            "entitlements_as_known", "explained_change", "explained_items", "explained_periods", "explained_rest",
+            "explained_source", "had_entitlement", "has_entitlement", "held_entitlements", "instant_text",
+            "is_environment", "is_identifier", "ledger_balance", "offer_name", "payload_date", "payload_number",
+            "require_environment", "require_history", "require_read_committed", "reversal_reference", "rows_bounded",
+            "timestamptz_from_ms",
         ],
         // Triggers, and what other functions call.
         "": [
-            "account_links_changed", "account_links_emptied", "account_links_normalize", "append_dead_letter_actions",
-            "apply_dead_letter_actions", "catalog_changed", "count_changed_dead_letters", "count_new_dead_letters",
-            "count_removed_dead_letters", "explained_as_known", "explained_now", "explained_purchases",
-            "finish_purchases", "forget_dead_letter_counts", "post_to_ledger", "publish_changes", "record_grant_change",
-            "refuse_change_of_actions", "stamp_row",
+            "account_links_changed", "account_links_emptied", "account_links_normalize", "announce_boundaries_of",
+            "append_dead_letter_actions", "apply_dead_letter_actions", "catalog_changed", "count_changed_dead_letters",
+            "count_new_dead_letters", "count_removed_dead_letters", "explained_as_known", "explained_now",
+            "explained_purchases", "find_next_boundary", "finish_purchases", "forget_dead_letter_counts",
+            "post_to_ledger", "publish_changes", "record_grant_change", "refuse_change_of_actions", "stamp_row",
         ], "app-server": ["ledger_debit"], "app-server, pipeline-operator, support": ["ledger_reverse"],
         "dead-letter-index, entitle-worker, link-worker, pipeline-operator": ["lock_shared"],
         "dead-letter-replay": ["record_dead_letter_replay"],
         "dead-letter-replay, investigator": ["record_dead_letter_decision"],
         "dedupe-worker, pipeline-operator": ["dedupe_prune"],
         "entitle-worker, link-worker, pipeline-operator": ["lock_in_order", "lock_projection", "wait_for_sharers"],
-        "entitle-worker, pipeline-operator": ["lock_users"],
+        "entitle-worker, pipeline-operator": ["announce_boundaries", "lock_users"],
         "link-worker, pipeline-operator": ["lock_accounts", "lock_ownership"],
         "pipeline-operator": ["forget_user", "reapply_ownership_rules", "stored_about_user"],
         "pipeline-operator, support": [

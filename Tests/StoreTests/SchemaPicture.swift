@@ -64,11 +64,12 @@ struct SchemaPicture {
     /// by.
     func breaks(in later: SchemaPicture, _ migration: Migration) -> [String] {
         let given = migration.contracts
-        let missing = offered.subtracting(later.offered).filter { line in
-            !given.contains { line == $0 || line.hasPrefix($0 + " ") }
-        }
+        func isKept(_ line: String) -> Bool { !given.contains { line == $0 || line.hasPrefix($0 + " ") } }
+        let missing = offered.subtracting(later.offered).filter(isKept)
         // A new table may have any requirements.
-        let new = later.demanded.subtracting(demanded).filter { tables.contains(String($0.prefix { $0 != "." })) }
+        let new = later.demanded.subtracting(demanded).filter {
+            tables.contains(String($0.prefix { $0 != "." })) && isKept($0)
+        }
         return missing.map { "missing: \($0)" }.sorted() + new.map { "new rule: \($0)" }.sorted()
     }
 }

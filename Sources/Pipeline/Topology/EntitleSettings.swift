@@ -5,5 +5,9 @@ package enum EntitleSettings {
     package static let shards = Setting(
         "entitle.shards", .int(1...32), default: 2, "Parallel transactions per batch, sharded by user.")
 
-    package static let declarations = [shards.declaration]
+    package static let expiryNotice = Setting<Duration?>.optional(
+        "entitle.expiry_notice", .duration(.seconds(60)...(.seconds(30 * 86_400))),
+        "How long before the end of a period the change feed announces it once (ends_soon).")
+
+    package static let declarations = [shards.declaration, expiryNotice.declaration]
 }

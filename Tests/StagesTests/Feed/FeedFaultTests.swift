@@ -37,7 +37,7 @@ import Worker
             CREATE VIEW changes AS
             SELECT user_id, version, environment, bundle_id, original_transaction_id,
                 entitlement_key, grant_id, old_periods, \(periods) AS new_periods,
-                ownership_type, seats, additional_transaction_reason, cause, cause_id,
+                ownership_type, seats, additional_transaction_reason, cause, cause_id, event,
                 catalog_version, source_topic, source_partition, source_offset,
                 changed_at
             FROM all_changes

@@ -1,4 +1,5 @@
 import Entitlements
+import Store
 package import Telemetry
 
 /// The metrics that only `entitle-worker` has.
@@ -14,6 +15,7 @@ package final class EntitleMetrics: Sendable {
     private let refusals: MetricFamily<Counter>
     private let waitingChanges: Gauge
     private let oldestWaiting: Gauge
+    private let boundaryDelay: Gauge
 
     package init(_ registry: MetricsRegistry) {
         notifications = registry.counter(
@@ -47,6 +49,10 @@ package final class EntitleMetrics: Sendable {
             registry.gauge("feed_waiting_changes", "Upper bound of the changes committed and not yet published.")[]
         oldestWaiting =
             registry.gauge("feed_oldest_waiting_seconds", "Age of the oldest unpublished change; 0 if none waits.")[]
+        boundaryDelay =
+            registry.gauge(
+                "boundary_delay_seconds",
+                "Time since the oldest unannounced begin or end of a period; 0 if none is due.")[]
     }
 
     /// Work that no record caused.
@@ -64,9 +70,10 @@ package final class EntitleMetrics: Sendable {
         unwritableRecords.increment(by: written.unwritableCount)
     }
 
-    func waiting(changes: Int64, oldestSeconds: Double) {
-        waitingChanges.set(Double(changes))
-        oldestWaiting.set(oldestSeconds)
+    func waiting(_ backlog: OutboxTable.Backlog) {
+        waitingChanges.set(Double(backlog.count))
+        oldestWaiting.set(backlog.oldestSeconds)
+        boundaryDelay.set(backlog.boundaryDelaySeconds)
     }
 
     func settled(_ batch: SettledBatch) {

@@ -27,15 +27,17 @@ package final class EntitleStage: DatabaseStage {
 
     /// - Parameters:
     ///   - shardsMax: maximum parallel transactions of a batch; its records are sharded by user.
-    ///   - feed: the topics of the change feed; `nil` leaves the changes in the outbox.
+    ///   - feed: the topics of the change feed; `nil` leaves the changes in the outbox, and adds no events of time.
+    ///   - expiryNotice: see `EntitleSettings.expiryNotice`.
     ///   - log: receives the purchases that PostgreSQL rejects in work without a record; `nil` logs nothing.
     package init(
-        client: PostgresClient, shardsMax: Int = 2, feed: FeedTopics? = nil, metrics: EntitleMetrics, log: Log? = nil
+        client: PostgresClient, shardsMax: Int = 2, feed: FeedTopics? = nil, expiryNotice: Duration? = nil,
+        metrics: EntitleMetrics, log: Log? = nil
     ) {
         let refusals = Refusals(metrics: metrics, log: log)
         let changeFeed = feed.map { ChangeFeed(client: client, topics: $0, metrics: metrics, refusals: refusals) }
         self.feed = changeFeed
-        outboxes = [changeFeed].compactMap { $0 }
+        outboxes = changeFeed.map { [TimeEvents(client: client, notice: expiryNotice ?? .zero, feed: $0), $0] } ?? []
         self.client = client
         self.shardsMax = shardsMax
         self.metrics = metrics

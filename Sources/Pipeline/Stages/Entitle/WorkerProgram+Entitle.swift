@@ -17,6 +17,7 @@ extension WorkerProgram {
                 shardsMax: min(parts.settings[EntitleSettings.shards], parts.settings[DatabaseSettings.connectionsMax]),
                 feed: FeedTopics(
                     changed: parts.settings.topic(Topic.changed), current: parts.settings.topic(Topic.current)),
-                metrics: EntitleMetrics(parts.metrics), log: parts.log)
+                expiryNotice: parts.settings[EntitleSettings.expiryNotice], metrics: EntitleMetrics(parts.metrics),
+                log: parts.log)
         })
 }

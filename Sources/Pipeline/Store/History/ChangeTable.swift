@@ -87,6 +87,20 @@ package enum ChangeTable {
         """)
 }
 
+/// The instants at which periods begin or end: the columns `next_boundary` of `entitlements` and `grants`.
+package enum BoundaryColumns {
+    package typealias Request = (rowsMax: Int, notice: Duration)
+
+    package static let rowsMax = 500
+
+    /// Adds the events of the oldest rows with a due boundary, and returns the number of these rows.
+    ///
+    /// Never waits: users with rows that are being changed are left for the next call.
+    package static let announce = Statement<Request, Int64>(
+        [.value("rows_max", \.rowsMax), .value("notice_ms", \.notice.wholeMilliseconds)], returning: RowReader("count"),
+        "SELECT announce_boundaries($rows_max, $notice_ms * interval '1 millisecond') AS count")
+}
+
 /// A change of a user's entitlements, as stored in the history.
 package struct RecordedChange: Sendable {
     package let userID: Identifier
@@ -102,12 +116,14 @@ package struct RecordedChange: Sendable {
     package let terms: EntitlementTerms
     package let cause: String
     package let causeID: String?
+    /// The event, for the cause `time`.
+    package let event: String?
     package let catalogVersion: Int64?
     package let source: RecordPosition?
 
     /// Reads columns of `changes`.
     static let reader = RowReader(
         RecordedChange.init, "user_id", "version", "changed_at", "environment", "bundle_id", "original_transaction_id",
-        "entitlement_key", "old_periods", "new_periods", EntitlementTerms.reader, "cause", "cause_id",
+        "entitlement_key", "old_periods", "new_periods", EntitlementTerms.reader, "cause", "cause_id", "event",
         "catalog_version", RecordPosition.optionalReader("source"))
 }

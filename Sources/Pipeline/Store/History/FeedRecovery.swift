@@ -36,7 +36,8 @@ package enum FeedRecovery {
         SELECT raised.user_id, raised.version, newest.environment, newest.bundle_id,
             newest.original_transaction_id, newest.grant_id, newest.entitlement_key,
             newest.new_periods, newest.new_periods,
-            CASE WHEN newest.grant_id IS NULL THEN 'rebuild' ELSE 'grant' END, newest.cause_id,
+            CASE WHEN newest.grant_id IS NULL THEN 'rebuild' ELSE 'grant' END,
+            CASE newest.cause WHEN 'time' THEN newest.grant_id::text ELSE newest.cause_id END,
             \(EntitlementTerms.columns.names(of: "newest"))
         FROM raised
         CROSS JOIN LATERAL (

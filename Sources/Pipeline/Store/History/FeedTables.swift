@@ -65,16 +65,21 @@ package enum OutboxTable {
         package let count: Int64
         /// The age of the oldest change in seconds; 0 if the outbox is empty.
         package let oldestSeconds: Double
+        /// The seconds since the oldest boundary that is not announced; 0 if none is due.
+        package let boundaryDelaySeconds: Double
     }
 
     /// Computes the backlog from the ends of the outbox, at a cost that does not depend on its length.
     package static let backlog = Statement<Void, Backlog>(
-        returning: RowReader(Backlog.init, "count", "oldest_seconds"),
+        returning: RowReader(Backlog.init, "count", "oldest_seconds", "boundary_delay_seconds"),
         """
         SELECT coalesce(newest.id - oldest.id + 1, 0) AS count,
                greatest(
                    extract(epoch FROM clock_timestamp() - oldest.changed_at), 0
-               )::float8 AS oldest_seconds
+               )::float8 AS oldest_seconds,
+               coalesce(extract(epoch FROM statement_timestamp() - (
+                   SELECT min(at) FROM due_boundaries(statement_timestamp(), '0', 1)
+               )), 0)::float8 AS boundary_delay_seconds
         FROM (SELECT 1) AS always
         LEFT JOIN LATERAL (
             SELECT id FROM unpublished_changes ORDER BY id DESC LIMIT 1

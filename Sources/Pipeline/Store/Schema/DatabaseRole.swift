@@ -84,7 +84,10 @@ package struct DatabaseRole: Sendable {
             ),
             // Remove the marks of projected purchases.
             ("SELECT, UPDATE, DELETE", ["owner_changes"]),
-        ], functions: ["lock_in_order", "lock_projection", "lock_shared", "lock_users", "wait_for_sharers"])
+        ],
+        functions: [
+            "announce_boundaries", "lock_in_order", "lock_projection", "lock_shared", "lock_users", "wait_for_sharers",
+        ])
 
     /// Writes the tables of recovery; reads which facts are held or stale, and whether a purchase has an owner.
     package static let recoveryWorker = DatabaseRole(

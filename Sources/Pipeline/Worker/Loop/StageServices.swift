@@ -35,7 +35,7 @@ private struct OutboxUpkeep: Upkeep {
     func work() async throws {
         try await outbox.empty { try await deliver($0) }
         // Another copy has written the records that this copy failed to write.
-        faults.dropped(.publish)
+        if outbox.writesRecords { faults.dropped(.publish) }
     }
 
     private func deliver(_ records: [ProducerRecord]) async throws {

@@ -207,7 +207,6 @@ extension ChangeFeed {
         pipeline.add(FeedRepetitionTable.shorten)
         pipeline.add(FeedRepetitionTable.publishDue)
         let backlog = pipeline.add(OutboxTable.backlog)
-        let waiting = try await client.run(pipeline)[backlog][0]
-        metrics.waiting(changes: waiting.count, oldestSeconds: waiting.oldestSeconds)
+        metrics.waiting(try await client.run(pipeline)[backlog][0])
     }
 }

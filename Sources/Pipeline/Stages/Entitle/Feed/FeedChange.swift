@@ -62,6 +62,10 @@ extension RecordedChange {
         writer.beginObject()
         writer.key("kind")
         writer.string(cause)
+        if let event {
+            writer.key("event")
+            writer.string(event)
+        }
         if let causeID {
             writer.key("id")
             writer.string(causeID)
