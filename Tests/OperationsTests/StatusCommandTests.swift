@@ -148,6 +148,33 @@ import Topology
         cluster.stop()
     }
 
+    @Test func `the delay of events of time is shown with a database`() async throws {
+        let cluster = try await cluster()
+        let options = try await PostgresServer.shared.migratedDatabase()
+        let connection = try await PostgresConnection.connect(options)
+        let environment = ["KAFKA_BOOTSTRAP": cluster.bootstrapServers, "DATABASE_URL": options.connectionString]
+        let line = "begins and ends of periods without an event: "
+        for (due, text, member) in [
+            (nil, "none is due", "0[.0]*"), ("40 min", "the oldest is due since 40 min", "24[.0-9]+"),
+        ] {
+            if let due {
+                _ = try await connection.query("SELECT grant_entitlement('anna', 'pro', NULL, 'why', 'who')")
+                _ = try await connection.query("UPDATE grants SET next_boundary = now() - interval '\(due)'")
+            }
+            let transcript = ConsoleTranscript()
+            let context = CommandContext(console: transcript.console(), environment: environment)
+            #expect(await PipelineTool.tool.run(["status"], in: context) == 0)
+            #expect(transcript.output.contains(line + text), "\(transcript.output)")
+            let json = ConsoleTranscript()
+            let asked = CommandContext(console: json.console(), environment: environment)
+            #expect(await PipelineTool.tool.run(["status", "--json"], in: asked) == 0)
+            PublishedSchema.expect("pipeline", ["status", "--json"], json.output.utf8)
+            #expect(json.output.contains(try Regex(#""boundary_delay_seconds":\#(member)\}"#)), "\(json.output)")
+        }
+        await connection.close()
+        cluster.stop()
+    }
+
     @Test(.needsRealKafka) func `members of each group are listed with what waits for them, and a group without any`()
         async throws
     {

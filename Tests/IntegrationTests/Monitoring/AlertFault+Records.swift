@@ -5,7 +5,7 @@ import Testing
 
 /// Records that are refused, new to this version, or rejected by the database.
 extension AlertFault {
-    static let records = [refusedBodies, newFromApple, conflict, largeUser, refusedProjection]
+    static let records = [refusedBodies, newFromApple, conflict, largeUser, refusedProjection, refusedEvent]
 
     /// Refused bodies, published until every alert about them has had its time.
     private static let refusedBodies = AlertFault(
@@ -87,4 +87,20 @@ extension AlertFault {
             try await rig.pipeline.execute("ALTER TABLE entitlements DROP CONSTRAINT of_the_company")
             try await rig.apply(catalog: rig.catalog { $0 })
         })
+
+    /// A period ends, and PostgreSQL refuses to move its row on.
+    private static let refusedEvent = AlertFault(
+        name: "PostgreSQL refuses the row of a period that has ended", alerts: ["EntitlementsBoundariesLate"],
+        make: { rig in
+            try await rig.pipeline.execute(
+                """
+                INSERT INTO entitlements (environment, bundle_id, original_transaction_id,
+                    entitlement_key, user_id, periods)
+                VALUES ('Production', 'com.example.pro', 'purchase-ended', 'ended', 'user-ended',
+                    tstzmultirange(tstzrange(timestamptz '2026-01-01', clock_timestamp() + interval '1 s')));
+                ALTER TABLE entitlements ADD CONSTRAINT of_the_company
+                CHECK (entitlement_key <> 'ended') NOT VALID
+                """)
+        }, mend: { rig in try await rig.pipeline.execute("ALTER TABLE entitlements DROP CONSTRAINT of_the_company") },
+        restore: { rig in try await rig.pipeline.execute("DELETE FROM entitlements WHERE user_id = 'user-ended'") })
 }

@@ -42,6 +42,7 @@ enum MonitoringFiles {
         "_timestamp_seconds) > 7200": "_timestamp_seconds) > 15", "> 129600": "> 30",
         "          > 5000\n": "          > 5\n", "          > 10\n": "          > 2\n",
         "(entitlements_feed_oldest_waiting_seconds) > 60": "(entitlements_feed_oldest_waiting_seconds) > 3",
+        "(entitlements_boundary_delay_seconds) > 300": "(entitlements_boundary_delay_seconds) > 3",
         "(entitlements_feed_waiting_changes) > 100000": "(entitlements_feed_waiting_changes) > 20",
         "(entitlements_link_oldest_unprojected_seconds) > 900": "(entitlements_link_oldest_unprojected_seconds) > 3",
         "[10s:1s]) > 100": "[10s:1s]) > 5",

@@ -5,6 +5,7 @@ import Kafka
 import Platform
 import Records
 import Settings
+import Store
 
 /// The state of the pipeline at one instant.
 struct StatusReport: Report, Sendable {
@@ -18,6 +19,10 @@ struct StatusReport: Report, Sendable {
     let differences: [TopicDifference]
     /// Pauses of hours that Apple's server has asked for.
     var waits: [AppleWait] = []
+    /// The unpublished part of the feed.
+    ///
+    /// `nil` without a database.
+    var backlog: OutboxTable.Backlog?
     /// The question about topics that the brokers did not answer.
     let topicsUnanswered: String?
     /// The question about groups that the brokers did not answer.
@@ -49,7 +54,8 @@ struct StatusReport: Report, Sendable {
         }
         let findings = (idle + problems).map { TextPart.line($0, isBad: true) }
         let shares = former == nil ? memberParts : []
-        return [.table(table), .blank] + shares + [.line(deadLetters)] + findings + gaps.map { .line($0) }
+        return [.table(table), .blank] + shares + ([deadLetters] + boundaries).map { .line($0) } + findings
+            + gaps.map { .line($0) }
     }
 
     /// Returns the report for a log: a line with the time for each stage and each finding.
@@ -62,7 +68,7 @@ struct StatusReport: Report, Sendable {
             return "\(stage.stage.name): \(Quantity.grouped(stage.settled)) settled\(rate), "
                 + "\(Quantity.grouped(stage.lag)) waiting\(waiting)" + (drain == "-" ? "" : ", drained in \(drain)")
         }
-        return (stages + [deadLetters] + idle + problems + gaps).map { "\(time) \($0)" }
+        return (stages + [deadLetters] + boundaries + idle + problems + gaps).map { "\(time) \($0)" }
     }
 
     /// A table of the members, with their partitions and the number of waiting records.
@@ -93,6 +99,15 @@ struct StatusReport: Report, Sendable {
         return "dead letters: \(Quantity.grouped(counted)) counted, \(Quantity.grouped(deadLettersHeld)) held"
     }
 
+    /// The delay of the feed's events of time.
+    private var boundaries: [String] {
+        backlog.map { backlog in
+            let delay = Int64(exactly: (backlog.boundaryDelaySeconds * 1_000).rounded()) ?? .max
+            let age = delay > 0 ? "the oldest is due since \(Quantity.span(milliseconds: delay))" : "none is due"
+            return ["begins and ends of periods without an event: \(age)"]
+        } ?? []
+    }
+
     var problems: [String] {
         differences.map { "HARMFUL: \($0.description)" } + reconciliation.problems.map { "does not add up: \($0)" }
             + waits.map(\.description)
@@ -107,6 +122,7 @@ struct StatusReport: Report, Sendable {
             "stages": reconciliation.stages.map(json(of:)), "dead_letters_held": deadLettersHeld,
             "harmful_differences": differences.map(\.description), "problems": reconciliation.problems,
             "apple_waits": waits.map(\.description), "unanswered": unanswered,
+            "boundary_delay_seconds": backlog.map { Duration.seconds($0.boundaryDelaySeconds) },
         ]
     }
 
