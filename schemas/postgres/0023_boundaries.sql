@@ -39,10 +39,14 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER bounded BEFORE INSERT OR UPDATE OF periods ON entitlements
+CREATE TRIGGER bounded BEFORE INSERT ON entitlements
     FOR EACH ROW EXECUTE FUNCTION find_next_boundary();
-CREATE TRIGGER bounded BEFORE INSERT OR UPDATE OF periods ON grants
+CREATE TRIGGER moved BEFORE UPDATE OF periods ON entitlements
+    FOR EACH ROW WHEN (OLD.periods <> NEW.periods) EXECUTE FUNCTION find_next_boundary();
+CREATE TRIGGER bounded BEFORE INSERT ON grants
     FOR EACH ROW EXECUTE FUNCTION find_next_boundary();
+CREATE TRIGGER moved BEFORE UPDATE OF periods ON grants
+    FOR EACH ROW WHEN (OLD.periods <> NEW.periods) EXECUTE FUNCTION find_next_boundary();
 
 -- Changes by time alone have a cause and, of all changes, an event; their periods stay the same.
 -- Rules of a large table are not checked on its rows, and none of these was stricter before.
