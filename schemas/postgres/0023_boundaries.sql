@@ -70,7 +70,7 @@ ALTER TABLE changes
 
 COMMENT ON TABLE changes IS
     'What a user could use before and after, and why it became different; also when a period began or '
-    'ended. Written by entitle-worker and by the functions of grants; `pipeline history archive` takes '
+    'ended. Written by entitle-worker and by the functions of grants; `deploy/postgres/archive.sql` takes '
     'out what was superseded long ago, and never the newest of an entitlement.';
 
 -- The users of the oldest rows with a boundary that is due, or with one within the notice that was
