@@ -73,6 +73,27 @@ import Testing
         #expect(sandbox.map { $0.text(0) } == ["carl"])
     }
 
+    @Test func `a list shows what is active and until when, and what has ended or is to begin`() async throws {
+        let (past, later) = (Int64(2000), Int64(8_000_000_000_000))
+        try await grant([
+            PostgresPeriod(startMilliseconds: 1000, endMilliseconds: past),
+            PostgresPeriod(startMilliseconds: 3000, endMilliseconds: later),
+            PostgresPeriod(startMilliseconds: later + 1, endMilliseconds: nil),
+        ])
+        try await grant([PostgresPeriod(startMilliseconds: 1000, endMilliseconds: past)], to: "bob")
+        try await grant([PostgresPeriod(startMilliseconds: later, endMilliseconds: nil)], to: "carl")
+        try await grant([PostgresPeriod(startMilliseconds: 1000, endMilliseconds: nil)], to: "dora")
+        for relation in ["held_entitlements(person)", "entitlement_details WHERE user_id = person"] {
+            let rows = try await connection.query(
+                """
+                SELECT is_active, active_until FROM unnest(ARRAY['anna', 'bob', 'carl', 'dora']) AS person
+                CROSS JOIN LATERAL (SELECT is_active, active_until FROM \(relation)) AS held ORDER BY person
+                """)
+            #expect(rows.map { $0.bool(0) } == [true, false, false, true], "\(relation)")
+            #expect(rows.map { $0.optionalTimestamp(1) } == [later, nil, nil, nil], "\(relation)")
+        }
+    }
+
     @Test func `functions and views show ownership type, seats and reason`() async throws {
         try await grant([PostgresPeriod(startMilliseconds: 3000, endMilliseconds: nil)])
         try await connection.execute(

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SQLInterfaceTests {
     /// Functions that other functions, the workers or tools call; all others are the interface.
     private static let inner: Set<String> = [
-        "announce_boundaries", "announce_boundaries_of", "append_dead_letter_actions", "boundary_after",
+        "announce_boundaries", "announce_boundaries_of", "active_until", "append_dead_letter_actions", "boundary_after",
         "dead_letter_hour", "dedupe_prune", "due_boundaries", "explained_as_known", "explained_change",
         "explained_items", "explained_now", "explained_periods", "explained_purchases", "explained_rest",
         "explained_source", "grace_periods", "instant_text", "is_environment", "lock_accounts", "lock_in_order",

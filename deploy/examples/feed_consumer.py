@@ -2,6 +2,10 @@
 """Keeps a copy of all users' entitlements in a SQLite file, as a service behind the feed does.
 
     KAFKA_BOOTSTRAP=broker-1:9092 ./feed_consumer.py copy.sqlite
+    ./feed_consumer.py copy.sqlite --may-use user-17 pro
+
+The second command asks the copy: yes, no or unknown. Ended entitlements stay in the feed and in the
+copy, after a refund too: that a row is there gives no access, a period that contains the instant does.
 
 The first start reads `entitlements.current` from its beginning to its end: each record holds all that
 its user has, as of a version. From then on `entitlements.changed` brings each change with the user's
@@ -13,7 +17,7 @@ goes on as if nothing had happened. A version that is missing ends the program w
 topic's retention has overtaken a copy that was off for long: remove the file, and it begins again.
 
 A record that could not carry all that a user has says `omitted`: is_whole is 0, and the rest is
-what held_entitlements(user) answers in PostgreSQL.
+what held_entitlements(user) answers in PostgreSQL; a no is then unknown.
 
 Needs Debian's python3-confluent-kafka.
 """
@@ -23,6 +27,7 @@ import json
 import os
 import sqlite3
 import sys
+import time
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -45,6 +50,18 @@ class Copy:
     def version(self, user):
         row = self.file.execute("SELECT version FROM users WHERE user = ?", [user]).fetchone()
         return row[0] if row else 0
+
+    def may_use(self, user, entitlement, instant, environment="Production"):
+        """Whether a user may use it at an instant, in UNIX milliseconds; None where the copy lacks a part."""
+        rows = self.file.execute(
+            "SELECT periods FROM entitlements WHERE (user, environment, entitlement) = (?,?,?)",
+            [user, environment, entitlement],
+        )
+        for span in (span for (periods,) in rows for span in json.loads(periods)):
+            if span["start"] <= instant and (span["end"] is None or instant < span["end"]):
+                return True
+        row = self.file.execute("SELECT is_whole FROM users WHERE user = ?", [user]).fetchone()
+        return False if row is None or row[0] else None
 
     def put(self, user, held, periods, source):
         key = [user, held["environment"], held["bundleID"] or "", source, held["entitlement"]]
@@ -135,10 +152,15 @@ def records(bootstrap, topic, places, until_end):
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("file", help="the SQLite file, made if it is not there")
+    options.add_argument("--may-use", nargs=2, metavar=("USER", "ENTITLEMENT"), help="ask the copy")
     options.add_argument("--prefix", default="storekit.", help="what the topics' names begin with")
     options.add_argument("--until-end", action="store_true", help="end when all is read")
     chosen = options.parse_args()
-    bootstrap, copy = os.environ["KAFKA_BOOTSTRAP"], Copy(chosen.file)
+    copy = Copy(chosen.file)
+    if chosen.may_use:
+        answer = copy.may_use(*chosen.may_use, time.time_ns() // 1_000_000)
+        return print({True: "yes", False: "no", None: "unknown"}[answer])
+    bootstrap = os.environ["KAFKA_BOOTSTRAP"]
     if not copy.places():
         with copy.file:  # one transaction: a start that is interrupted begins again
             for record in records(bootstrap, chosen.prefix + "entitlements.current", {}, True):

@@ -36,6 +36,10 @@ package struct Outcome: Sendable {
     ///
     /// Set only for the last observation of a body, if its user is known.
     package var entitlements: [UInt8]?
+    /// The instant of PostgreSQL's clock at which the entitlements were read.
+    ///
+    /// `nil` without them.
+    package var asOf: Timestamp?
     /// The entitlements that did not fit, and where to read all of them, as one JSON object.
     ///
     /// `nil` if no entitlement is omitted.
@@ -95,6 +99,10 @@ package struct OutcomeWriter: Sendable {
         }
         writer.key("entitlements")
         if let held = outcome.entitlements { writer.raw(held) } else { writer.null() }
+        if let asOf = outcome.asOf {
+            writer.key("asOf")
+            writer.int(asOf.milliseconds)
+        }
         if let omitted = outcome.omitted {
             writer.key("omitted")
             writer.raw(omitted)

@@ -37,6 +37,7 @@ extension PipelineTests {
                 // Each change once, although the feed was read in three parts.
                 #expect(seen == changes && seen > 50)
                 #expect(try Self.copied(first) == rows)
+                try await pipeline.withDatabase { try await Self.expectAnswers(of: first, as: $0) }
 
                 let later = "\(pipeline.folder)/later.sqlite"
                 #expect(try Self.follow(pipeline, later) == 0)
@@ -59,6 +60,37 @@ extension PipelineTests {
             FROM entitlements
             """
 
+        /// Compares who may use what by the copy and by SQL; a refund and an end are among them.
+        private static func expectAnswers(of file: String, as connection: PostgresConnection) async throws {
+            let asked = try await connection.query(held)
+            let answers = try python(["-B", "-c", copyAsker, file, scripts.path]).split(separator: "\n").map(
+                String.init)
+            #expect(Set(answers) == Set(asked.map { $0.text(0) }))
+            for cause in ["active", "refunded", "expired"] {
+                #expect(asked.contains { $0.text(1) == cause }, "\(cause)")
+            }
+        }
+
+        /// The entitlements of users, and one reason each why it is active or not.
+        private static let held = """
+            SELECT concat_ws('|', user_id, entitlement_key, CASE WHEN
+                    has_entitlement(user_id, entitlement_key) THEN 'True' ELSE 'False' END),
+                CASE WHEN has_entitlement(user_id, entitlement_key) THEN 'active'
+                    WHEN bool_or(revoked_at IS NOT NULL) THEN 'refunded' ELSE 'expired' END
+            FROM entitlement_details WHERE environment = 'Production'
+            GROUP BY user_id, entitlement_key
+            """
+
+        private static let copyAsker = """
+            import sys, time
+            sys.path.insert(0, sys.argv[2])
+            from feed_consumer import Copy
+            copy = Copy(sys.argv[1])
+            rows = "SELECT DISTINCT user, entitlement FROM entitlements WHERE environment = 'Production'"
+            for user, key in copy.file.execute(rows).fetchall():
+                print("|".join([user, key, str(copy.may_use(user, key, time.time_ns() // 1_000_000))]))
+            """
+
         private static let copyReader = """
             import json, sqlite3, sys
             for *key, periods in sqlite3.connect(sys.argv[1]).execute("SELECT * FROM entitlements"):
@@ -77,11 +109,13 @@ extension PipelineTests {
             return Set(lines.map(String.init))
         }
 
+        private static let scripts = ReferenceScript.root.appending(path: "deploy/examples")
+
         /// Runs the example to the end of the feed.
         private static func runExample(_ pipeline: RunningPipeline, _ file: String) throws -> ProgramRun {
-            let script = ReferenceScript.root.appending(path: "deploy/examples/feed_consumer.py")
-            return try ProgramRun(
-                "/usr/bin/python3", ["-B", script.path, file, "--prefix", pipeline.layout.prefix, "--until-end"],
+            try ProgramRun(
+                "/usr/bin/python3",
+                ["-B", "\(scripts.path)/feed_consumer.py", file, "--prefix", pipeline.layout.prefix, "--until-end"],
                 environment: ["KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers], takesErrors: false)
         }
 

@@ -70,6 +70,9 @@ import Worker
         #expect(outcomes[1]?.entitlements == nil)
         let held = try JSONDocument(parsing: outcomes[0]?.entitlements ?? []).root
         #expect(held.elements.compactMap { $0["originalTransactionID"]?.string } == ["1", "2"])
+        // Both ended in 1970: a list is no access.
+        #expect(held.elements.map { $0["isActive"]?.bool } == [false, false])
+        #expect(outcomes[0]?.asOf != nil && outcomes[1]?.asOf == nil)
     }
 
     @Test func `only the last observation of a body lists the user's entitlements`() async throws {

@@ -46,6 +46,7 @@ import Worker
         #expect(outcome.userID == "anna")
         let held = try JSONDocument(parsing: outcome.entitlements ?? []).root
         #expect(held.elements.compactMap { $0["originalTransactionID"]?.string } == ["1", "2"])
+        #expect(held.elements.map { $0["isActive"]?.bool } == [false, false] && outcome.asOf != nil)
     }
 
     @Test func `a refused observation lists its user's entitlements if it is the last of its body`() async throws {

@@ -66,6 +66,28 @@ import Worker
         #expect(try await states(nil) == ["bob gone"])
     }
 
+    @Test func `a refund and an end say that nothing is active, a present period until when it is`() async throws {
+        let worker = try await Self.worker(6)
+        let (forever, later) = (Int64(9_000_000_000_000), Int64(8_000_000_000_000))
+        _ = try await worker.process([
+            try Signed.transaction("2", signed: 1), try Signed.transaction("4", signed: 1, expires: forever),
+            try Signed.transaction("6", signed: 1, expires: forever, revoked: 50),
+        ])
+        _ = try await worker.client.query(
+            "SELECT grant_entitlement('anna', 'extra', to_timestamp(\(later) / 1000.0), 'sorry', 'support')")
+        let published = try await worker.published()
+        let state = try #require(published.states.last).value
+        #expect(state["asOf"]?.int64 ?? 0 > 1_700_000_000_000)
+        for listed in [published.changes.map(\.value), state["entitlements"]?.elements.map(\.self) ?? []] {
+            // The grant, which has no purchase, comes last.
+            let entries = listed.sorted {
+                $0["originalTransactionID"]?.string ?? "9" < $1["originalTransactionID"]?.string ?? "9"
+            }
+            #expect(entries.map { $0["isActive"]?.bool } == [false, true, false, true])
+            #expect(entries.map { $0["activeUntil"]?.int64 } == [nil, forever, nil, later])
+        }
+    }
+
     @Test func `published records fit their schemas`() async throws {
         let worker = try await Self.worker()
         try await worker.apply(catalog: Array(#"{"products":{}}"#.utf8))

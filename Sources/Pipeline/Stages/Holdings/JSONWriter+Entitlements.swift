@@ -2,11 +2,11 @@ package import AppStore
 package import Entitlements
 package import JSON
 package import Postgres
-import Store
+package import Store
 
 extension JSONWriter {
     /// Writes periods as half-open spans in UNIX milliseconds; an open end is null.
-    package mutating func periods(_ periods: [PostgresPeriod]) {
+    package mutating func periods(_ periods: some Sequence<PostgresPeriod>) {
         beginArray()
         for period in periods {
             beginObject()
@@ -23,8 +23,20 @@ extension JSONWriter {
         if let identifier { string(identifier) } else { null() }
     }
 
+    /// Writes whether an entitlement with these periods is active at an instant, and until when; no end is null.
+    package mutating func activity(of periods: [PostgresPeriod], at instant: StoredTime) {
+        let active = periods.active(at: instant)
+        key("isActive")
+        bool(active != nil)
+        guard let active else { return }
+        key("activeUntil")
+        if let end = active.endMilliseconds { int(end) } else { null() }
+    }
+
     /// Writes an entitlement of a user, as in `entitlements.current` and `outcomes`.
-    mutating func entitlement(_ held: HeldEntitlement) {
+    ///
+    /// - Parameter periodsMax: maximum periods to write; the last ones are written.
+    mutating func entitlement(_ held: HeldEntitlement, _ asOf: StoredTime, periodsMax: Int) {
         beginObject()
         key("environment")
         string(held.environment)
@@ -38,8 +50,9 @@ extension JSONWriter {
         }
         key("entitlement")
         string(held.key)
+        activity(of: held.periods, at: asOf)
         key("periods")
-        periods(held.periods)
+        periods(held.periods.suffix(periodsMax))
         terms(held.terms)
         endObject()
     }

@@ -10,11 +10,12 @@ extension Outcome {
     ///
     /// - Parameter held: `nil` except for the last observation of a body. A list in each outcome
     ///   would make the answers' size quadratic in the number of observations of a body.
-    package mutating func add(_ userID: Identifier, holds held: [HeldEntitlement]?) {
+    package mutating func add(_ userID: Identifier, holds held: HeldEntitlements?) {
         self.userID = userID
         guard let held else { return }
         let list = HeldList(held, bytesMax: Self.heldBytesMax)
         entitlements = list.json
+        asOf = Timestamp(held.asOf)
         omitted = list.omission?.json
     }
 }

@@ -47,7 +47,7 @@ package struct RefusalAnswers: Sendable {
         }
     }
 
-    private func held(by user: Identifier, in environment: String) async throws -> [HeldEntitlement] {
-        try await client.run(HeldEntitlements.read, [user]).map(\.held).filter { $0.environment == environment }
+    private func held(by user: Identifier, in environment: String) async throws -> HeldEntitlements? {
+        HeldEntitlements.byUser(try await client.run(HeldEntitlements.read, [user]))[user]?.filtered(by: environment)
     }
 }

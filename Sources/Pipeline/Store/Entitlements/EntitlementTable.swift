@@ -48,15 +48,8 @@ package struct HeldEntitlement: Sendable {
     /// `nil` for a purchase.
     package let grantID: Int64?
     package let key: Identifier
-    package private(set) var periods: [PostgresPeriod]
+    package let periods: [PostgresPeriod]
     package let terms: EntitlementTerms
-
-    /// Returns the entitlement with only its last periods.
-    package func keeping(lastPeriods count: Int) -> HeldEntitlement {
-        var kept = self
-        kept.periods = Array(periods.suffix(count))
-        return kept
-    }
 
     /// The end of the last period, in UNIX milliseconds.
     ///
@@ -68,24 +61,37 @@ package struct HeldEntitlement: Sendable {
         "periods", EntitlementTerms.reader)
 }
 
-/// All entitlements of users, in the tables `entitlements` and `grants`.
-package enum HeldEntitlements {
-    package struct Row: Sendable {
-        package let userID: Identifier
-        package let held: HeldEntitlement
+/// All entitlements of a user, in the tables `entitlements` and `grants`.
+package struct HeldEntitlements: Sendable {
+    package typealias Row = (userID: Identifier, asOf: StoredTime, held: HeldEntitlement?)
+
+    /// The instant of PostgreSQL's clock at which the entitlements were read.
+    package let asOf: StoredTime
+    package let list: [HeldEntitlement]
+
+    /// Groups the rows of a statement by user.
+    package static func byUser(_ rows: some Sequence<Row>) -> [Identifier: HeldEntitlements] {
+        Dictionary(grouping: rows, by: \.userID).mapValues { rows in
+            HeldEntitlements(asOf: rows[0].asOf, list: rows.compactMap(\.held))
+        }
     }
 
+    package func filtered(by environment: String) -> HeldEntitlements {
+        HeldEntitlements(asOf: asOf, list: list.filter { $0.environment == environment })
+    }
+
+    /// Reads at least one row for each user.
     package static let read = Statement<[Identifier], Row>(
         [.rows("asked", [Column("user_id", \.self)])], returning: reader, select(from: "$asked"))
 
-    static let reader = RowReader(Row.init, "user_id", HeldEntitlement.reader)
+    static let reader = RowReader<Row>({ ($0, $1, $2) }, "user_id", "as_of", HeldEntitlement.reader.unlessNull)
 
     /// - Parameter users: the SQL of a relation `asked` with a column `user_id`.
     static func select(from users: String) -> String {
         """
-        SELECT asked.user_id, known.*
+        SELECT asked.user_id, statement_timestamp() AS as_of, known.*
         FROM \(users)
-        CROSS JOIN LATERAL (
+        LEFT JOIN LATERAL (
             SELECT environment, bundle_id, original_transaction_id, NULL::int8 AS grant_id,
                    entitlement_key, periods, \(EntitlementTerms.columns.names())
             FROM entitlements AS held WHERE held.user_id = asked.user_id
@@ -93,11 +99,18 @@ package enum HeldEntitlements {
             SELECT environment, NULL, NULL, grant_id, entitlement_key, periods, NULL, NULL, NULL
             FROM grants AS held WHERE held.user_id = asked.user_id AND NOT isempty(periods)
             OFFSET 0
-        ) AS known
+        ) AS known ON true
         ORDER BY asked.user_id, known.environment, known.bundle_id,
             known.original_transaction_id, known.grant_id, known.entitlement_key
         """
     }
+}
+
+extension [PostgresPeriod] {
+    /// The period that contains an instant.
+    ///
+    /// `nil` if none does.
+    package func active(at instant: StoredTime) -> PostgresPeriod? { first { Period($0).contains(Timestamp(instant)) } }
 }
 
 /// The table `closed_periods`: the merged periods of a long subscription's oldest transactions.

@@ -41,13 +41,10 @@ package enum EntitlementDetails {
             "original_transaction_id", "ownership_rule", "is_in_grace"),
         """
         SELECT held.user_id, held.entitlement_key, held.environment,
-               CASE WHEN held.is_active THEN upper(span) ELSE upper(held.periods) END AS until,
+               CASE WHEN held.is_active THEN held.active_until ELSE upper(held.periods) END AS until,
                held.is_active, held.product_id, held.original_transaction_id,
                held.ownership_rule, coalesce(held.is_in_grace, false) AS is_in_grace
         FROM entitlement_details AS held
-        LEFT JOIN LATERAL (
-            SELECT span FROM unnest(held.periods) AS span WHERE span @> now()
-        ) AS active ON true
         WHERE held.user_id = ANY ($users)
         ORDER BY held.user_id, held.is_active DESC, held.entitlement_key,
             held.original_transaction_id

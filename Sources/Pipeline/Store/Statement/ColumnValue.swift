@@ -194,7 +194,7 @@ extension PeriodSet: ColumnValue {
 }
 
 extension Period {
-    fileprivate init(_ period: PostgresPeriod) {
+    init(_ period: PostgresPeriod) {
         self.init(
             start: Timestamp(milliseconds: period.startMilliseconds),
             end: period.endMilliseconds.map { Timestamp(milliseconds: $0) })

@@ -32,6 +32,11 @@ package struct RowReader<Row>: Sendable {
         RowReader<Result>(transform, self)
     }
 
+    /// A reader that returns `nil` for a row whose first column is NULL, as an outer join adds.
+    var unlessNull: RowReader<Row?> {
+        RowReader<Row?>(columns) { [read] row, first in row.isNull(first) ? nil : read(row, first) }
+    }
+
     /// Returns the list of a `SELECT`: `known.a, known.b`.
     package func names(of relation: String) -> String {
         columns.map { "\(relation).\($0.name)" }.joined(separator: ", ")

@@ -34,14 +34,13 @@ struct AnswerReading {
         let holding = pipeline.add(HeldEntitlements.read, Array(Set(questions.compactMap(\.listedUserID))))
         let bringing = pipeline.add(RevisionTable.brought, origins)
         let answers = try await connection.run(pipeline)
-        let held = Dictionary(grouping: answers[holding], by: \.userID).mapValues { $0.map(\.held) }
+        let held = HeldEntitlements.byUser(answers[holding])
         let brought = Set(answers[bringing])
         var found: [Int: UserAnswer] = [:]
         for (index, question) in questions.enumerated() {
             let environment = question.record.environment.rawValue
             found[question.index] = UserAnswer(
-                owner: question.owner,
-                held: question.listedUserID.map { user in (held[user] ?? []).filter { $0.environment == environment } },
+                owner: question.owner, held: question.listedUserID.flatMap { held[$0]?.filtered(by: environment) },
                 hasBroughtContent: brought.contains(index))
         }
         return found

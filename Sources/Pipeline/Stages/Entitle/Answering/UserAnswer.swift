@@ -13,7 +13,7 @@ struct UserAnswer {
     /// The user's entitlements in the record's environment.
     ///
     /// `nil` if the user is unknown, or the record is not the last of its body.
-    let held: [HeldEntitlement]?
+    let held: HeldEntitlements?
     /// Whether this record itself was the first with its content.
     ///
     /// A record that is read again is no duplicate.

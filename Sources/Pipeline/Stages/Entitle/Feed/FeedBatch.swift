@@ -6,7 +6,7 @@ import Store
 /// Changes that are published together, and the newest states of their users.
 struct FeedBatch {
     let changes: [OutboxTable.Change]
-    private let held: [Identifier: [HeldEntitlement]]
+    private let held: [Identifier: HeldEntitlements]
     private let suspectThrough: Int64
     /// Users without entitlements whose links were removed on their request.
     var forgotten: Set<Identifier> = []
@@ -15,7 +15,7 @@ struct FeedBatch {
     init(_ batch: OutboxTable.Batch, suspectThrough: Int64) {
         self.suspectThrough = suspectThrough
         changes = batch.changes
-        held = Dictionary(grouping: batch.held, by: \.userID).mapValues { $0.map(\.held) }
+        held = HeldEntitlements.byUser(batch.held)
     }
 
     static let empty = FeedBatch()
@@ -62,10 +62,12 @@ struct FeedBatch {
     private func state(of userID: Identifier, _ version: Int64, bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
         // JSON escaping expands a byte of an ID to at most six bytes.
         let room = bytesMax - 6 * userID.byteCount - Self.frameBytes
-        guard room > 0 else { return nil }
-        let list = HeldList(held[userID] ?? [], bytesMax: room)
+        guard room > 0, let held = held[userID] else { return nil }
+        let list = HeldList(held, bytesMax: room)
         var writer = JSONWriter(reserving: Self.frameBytes + list.json.count)
         writer.beginFeedObject(userID: userID, version: version)
+        writer.key("asOf")
+        writer.int(held.asOf.milliseconds)
         writer.key("entitlements")
         writer.raw(list.json)
         if let omission = list.omission {

@@ -40,6 +40,7 @@ extension RecordedChange {
         writer.periods(old)
         writer.key("new")
         writer.periods(new)
+        writer.activity(of: self.new, at: changedAt)
         writer.terms(terms)
         if let omitted {
             writer.key("omitted")
