@@ -135,6 +135,7 @@ struct PayloadTests {
         #expect(renewal.autoRenewProductID?.string == "b")
         #expect(renewal.autoRenewStatus == 1)
         #expect(renewal.isInBillingRetryPeriod == true)
+        #expect(renewal.priceIncreaseStatus == 0)
         #expect(renewal.gracePeriodExpiresDate == Timestamp(milliseconds: 5))
         #expect(renewal.signedDate == Timestamp(milliseconds: 6))
         #expect(renewal.renewalDate == Timestamp(milliseconds: 7))

@@ -39,7 +39,7 @@ import TestSupport
 
     static let renewalInfo = """
         {"originalTransactionId":"5","autoRenewStatus":1,"productId":"gold","signedDate":3,
-        "gracePeriodExpiresDate":70,"renewalDate":60,"isInBillingRetryPeriod":true,
+        "gracePeriodExpiresDate":70,"renewalDate":60,"isInBillingRetryPeriod":true,"priceIncreaseStatus":0,
         "appAccountToken":"7E3FB204-2A0C-4A5E-8F1E-6B1D6F0F3C11","expirationIntent":2}
         """
     static let appTransaction = """

@@ -99,10 +99,10 @@ import Testing
         "PUBLIC": [
             "active_entitlements_in", "active_until", "boundary_after", "dead_letter", "dead_letter_hour",
             "due_boundaries", "entitlements_as_known", "explained_change", "explained_items", "explained_periods",
-            "explained_rest", "explained_source", "had_entitlement", "has_entitlement", "held_entitlements",
-            "instant_text", "is_environment", "is_identifier", "ledger_balance", "offer_name", "payload_date",
-            "payload_number", "require_environment", "require_history", "require_read_committed", "reversal_reference",
-            "rows_bounded", "timestamptz_from_ms",
+            "explained_rest", "explained_source", "explained_status", "had_entitlement", "has_entitlement",
+            "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance", "offer_name",
+            "payload_date", "payload_number", "require_environment", "require_history", "require_read_committed",
+            "reversal_reference", "rows_bounded", "timestamptz_from_ms",
         ],
         // Triggers, and what other functions call.
         "": [

@@ -64,6 +64,11 @@ package struct PostgresRow: Sendable {
         return required(periods, column)
     }
 
+    /// The period of a `tstzrange`; an unbounded start becomes the smallest time.
+    package func period(_ column: Int) -> PostgresPeriod {
+        required(unsafe readField(column, { $0 == .period }) { unsafe PostgresPeriod($0) }, column)
+    }
+
     @unsafe private func readField<T>(
         _ column: Int, _ accepts: (PostgresType) -> Bool, _ read: (UnsafeRawBufferPointer) -> T
     ) -> T? {

@@ -20,6 +20,7 @@ package struct PostgresType: Hashable, Sendable {
     static let fixedLengthText = PostgresType(oid: 1042)
     static let varchar = PostgresType(oid: 1043)
     package static let timestamptz = PostgresType(oid: 1184)
+    package static let period = PostgresType(oid: 3910)
     package static let periods = PostgresType(oid: 4534)
 
     /// The type's name in SQL.
@@ -60,11 +61,11 @@ package struct PostgresType: Hashable, Sendable {
 
     private static let sqlNames: [UInt32: String] = [
         16: "bool", 17: "bytea", 20: "int8", 25: "text", 114: "json", 701: "float8", 1184: "timestamptz",
-        4534: "tstzmultirange",
+        3910: "tstzrange", 4534: "tstzmultirange",
     ]
 
     private static let arrayOIDs: [UInt32: UInt32] = [
-        16: 1000, 17: 1001, 20: 1016, 25: 1009, 114: 199, 701: 1022, 1184: 1185, 4534: 6153,
+        16: 1000, 17: 1001, 20: 1016, 25: 1009, 114: 199, 701: 1022, 1184: 1185, 3910: 3911, 4534: 6153,
     ]
 }
 
@@ -160,6 +161,12 @@ package struct PostgresArray: Sendable {
         guard let value else { return appendNull() }
         addElement()
         bytes.appendLengthPrefixed { $0.append(periods: value) }
+    }
+
+    package mutating func append(_ value: PostgresPeriod) {
+        precondition(elementType == .period, "a period goes into an array of tstzrange")
+        addElement()
+        bytes.appendLengthPrefixed { $0.append(period: value) }
     }
 
     private mutating func append(contents: some Collection<UInt8>) {

@@ -12,6 +12,7 @@ package enum PostgresValue: Sendable {
     case json([UInt8])
     case bytea([UInt8])
     case timestamptz(milliseconds: Int64)
+    case period(PostgresPeriod)
     case periods([PostgresPeriod])
     case array(PostgresArray)
 
@@ -31,6 +32,7 @@ package enum PostgresValue: Sendable {
         case .json: .json
         case .bytea: .bytea
         case .timestamptz: .timestamptz
+        case .period: .period
         case .periods: .periods
         case .array(let array): array.elementType.arrayType ?? .unspecified
         }
@@ -49,6 +51,7 @@ package enum PostgresValue: Sendable {
         case .text(let value): bytes.append(contentsOf: value.utf8)
         case .textBytes(let value), .json(let value), .bytea(let value): return value
         case .timestamptz(let time): bytes.append(bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: time))
+        case .period(let period): bytes.append(period: period)
         case .periods(let periods): bytes.append(periods: periods)
         case .array(let array): return array.encoded
         }
@@ -107,7 +110,7 @@ extension [UInt8] {
     }
 
     /// Appends a period; the flags are from `rangetypes.h`: 0x02 for an included lower bound, 0x10 for no upper bound.
-    private mutating func append(period: PostgresPeriod) {
+    mutating func append(period: PostgresPeriod) {
         append(period.endMilliseconds == nil ? 0x12 : 0x02)
         append(timestamp: period.startMilliseconds)
         if let end = period.endMilliseconds { append(timestamp: end) }

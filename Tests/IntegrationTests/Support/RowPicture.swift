@@ -58,7 +58,7 @@ extension RowPicture {
         "renewals": """
         environment, original_transaction_id, trust, signed_date_ms::text,
         encode(content_hash, 'hex'), product_id, auto_renew_product_id, auto_renew_status::text,
-        is_in_billing_retry::text, expiration_intent::text, renewal_date_ms::text,
+        is_in_billing_retry::text, price_increase_status::text, expiration_intent::text, renewal_date_ms::text,
         grace_period_expires_date_ms::text, account_token, app_transaction_id,
         token_signed_date_ms::text, app_transaction_signed_date_ms::text
         """,
@@ -73,7 +73,9 @@ extension RowPicture {
                 ' ' ORDER BY lower(span)
             )
             FROM unnest(periods) AS span
-        ), ownership_type, seats::text, additional_transaction_reason
+        ), ownership_type, seats::text, additional_transaction_reason, will_renew::text, renews_to,
+        is_in_billing_retry::text, price_increase, (extract(epoch FROM lower(grace)) * 1000)::int8::text,
+        (extract(epoch FROM upper(grace)) * 1000)::int8::text
         """,
         "ledger": """
         \(purchase), transaction_id, currency, product_id, user_id, amount::text,
@@ -111,7 +113,10 @@ extension RowPicture {
                     Self.fields(key) + [
                         row.key.text, row.userID.text, periods.joined(separator: " "),
                         row.terms.ownershipType?.rawValue, row.terms.seats.map { String($0) },
-                        row.terms.additionalTransactionReason,
+                        row.terms.additionalTransactionReason, row.terms.status.willRenew.map { String($0) },
+                        row.terms.status.renewsTo?.text, row.terms.status.isInBillingRetry.map { String($0) },
+                        row.terms.status.priceIncrease?.rawValue, Self.text(row.terms.status.grace?.start),
+                        Self.text(row.terms.status.grace?.end),
                     ])
             }
             for credit in projected.credits { add(key, credit) }
@@ -143,10 +148,10 @@ extension RowPicture {
                 fact.key.environment.rawValue, fact.key.originalTransactionID.text, fact.key.trust.text,
                 Self.text(fact.revision.signedDate), fact.revision.contentHash.hex, fact.productID?.text,
                 fact.autoRenewProductID?.text, fact.autoRenewStatus.map { String($0) },
-                fact.isInBillingRetry.map { String($0) }, fact.expirationIntent.map { String($0) },
-                Self.text(fact.renewalDate), Self.text(fact.gracePeriodExpiresDate), fact.appAccountToken?.canonical,
-                fact.appTransactionID?.text, Self.text(fact.olderNaming.token?.signedDate),
-                Self.text(fact.olderNaming.appTransaction?.signedDate),
+                fact.isInBillingRetry.map { String($0) }, fact.priceIncreaseStatus.map { String($0) },
+                fact.expirationIntent.map { String($0) }, Self.text(fact.renewalDate),
+                Self.text(fact.gracePeriodExpiresDate), fact.appAccountToken?.canonical, fact.appTransactionID?.text,
+                Self.text(fact.olderNaming.token?.signedDate), Self.text(fact.olderNaming.appTransaction?.signedDate),
             ])
     }
 

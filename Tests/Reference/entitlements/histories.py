@@ -212,6 +212,12 @@ class History:
 
     def renewal(self, original):
         info = {"originalTransactionId": original, "autoRenewStatus": self.random.randint(0, 1)}
+        if self.chance(2):
+            info["autoRenewProductId"] = self.random.choice(["basic", "pro"])
+        if self.chance(2):
+            info["isInBillingRetryPeriod"] = self.chance(2)
+        if self.chance(2):
+            info["priceIncreaseStatus"] = self.random.randint(0, 2)
         if not self.chance(3):
             ended = self.day(0, 60)
             info["gracePeriodExpiresDate"] = ended + self.random.randint(-1, 6) * times.DAY

@@ -16,6 +16,8 @@ class Purchase:
         trusts = set().union(*(one.trusts for one in transactions))
         keys = [(self.environment, self.original, trust) for trust in trusts]
         self.infos = [info for key in keys for info in facts.infos.get(key, [])]
+        newest = [facts.renewals[key] for key in keys if key in facts.renewals]
+        self.newest_info = max(newest, key=lambda one: one[0])[1].renewal if newest else None
         self.renewal_token = self.of_renewals(keys, account_token, facts)
         named = [one.app_transaction for one in self.transactions if one.app_transaction]
         own = named[-1] if named else None

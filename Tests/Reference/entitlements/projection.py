@@ -80,6 +80,7 @@ class Projection:
         for purchase, spans in owned:
             period_bought_last = self.newest_period(purchase)
             ownership = self.newest(purchase.transactions).ownership_type
+            status = self.status(purchase, period_bought_last)
             granted = list(self.granted(purchase))
             for index, (user, begin) in enumerate(spans):
                 until = spans[index + 1][1] if index + 1 < len(spans) else None
@@ -94,7 +95,32 @@ class Projection:
                         if one in period_bought_last:
                             held["seats"] = self.seats(period_bought_last)
                             held["additionalTransactionReason"] = self.reason(period_bought_last)
+                            held.update(status)
         return terms
+
+    def status(self, purchase, period):
+        """What the newest renewal info says of the subscription, beside its newest period."""
+        info = purchase.newest_info
+        if info is None or not period:
+            return {}
+        renews, product = info.get("autoRenewStatus"), info.get("autoRenewProductId")
+        return {
+            "willRenew": None if renews is None else renews == 1,
+            "renewsTo": None if product == period[0].product else product,
+            "isInBillingRetry": info.get("isInBillingRetryPeriod"),
+            "priceIncrease": {0: "pending", 1: "consented"}.get(info.get("priceIncreaseStatus")),
+            "grace": self.grace_after(purchase, period, info),
+        }
+
+    def grace_after(self, purchase, period, info):
+        if info.get("gracePeriodExpiresDate") is None:
+            return None
+        subscription = [one for one in purchase.transactions if self.type(one) == "auto-renewable"]
+        grace = (info["gracePeriodExpiresDate"], info.get("renewalDate"))
+        found = self.grace(self.periods_of(subscription), grace)
+        spans = [span for one, span in found if one in period]
+        united = times.united(spans[:1])
+        return "/".join(times.text(date) for date in united[0]) if united else None
 
     @staticmethod
     def newest(transactions):

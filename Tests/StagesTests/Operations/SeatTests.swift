@@ -70,6 +70,7 @@ import Worker
         #expect(held["seats"]?.int64 == 13)
         #expect(held["ownership_type"]?.string == "PURCHASED")
         #expect(held["additional_transaction_reason"]?.string == "SEAT_ADDITION")
+        #expect(held["status"]?.isNull == true)
         let transactions = purchase["transactions"]?.elements.map(\.self)
         #expect(transactions?.compactMap { $0["quantity"]?.int64 } == [10, 3])
         #expect(transactions?.compactMap { $0["revoked_seat_quantity"]?.int64 } == [0, 0])

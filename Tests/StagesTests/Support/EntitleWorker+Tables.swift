@@ -4,14 +4,14 @@ import Entitlements
 import Postgres
 import TestSupport
 
+@testable import Store
+
 extension EntitleWorker {
     /// The table `entitlements`.
     func rows() async throws -> [PurchaseKey: Set<EntitlementRow>] {
         try await rows(
             """
-            SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id,
-                   periods, ownership_type, seats, additional_transaction_reason
-            FROM entitlements
+            SELECT \(EntitlementTable.reader.names(of: "held")) FROM entitlements AS held
             """)
     }
 
@@ -19,11 +19,11 @@ extension EntitleWorker {
     func rowsByHistory() async throws -> [PurchaseKey: Set<EntitlementRow>] {
         try await rows(
             """
-            SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id,
-                   new_periods, ownership_type, seats, additional_transaction_reason
+            SELECT \(EntitlementTable.reader.names(of: "newest"))
             FROM (
                 SELECT DISTINCT ON (
-                    user_id, environment, bundle_id, original_transaction_id, entitlement_key) *
+                    user_id, environment, bundle_id, original_transaction_id, entitlement_key)
+                    *, new_periods AS periods
                 FROM changes
                 ORDER BY user_id, environment, bundle_id, original_transaction_id,
                     entitlement_key, version DESC
@@ -77,22 +77,8 @@ extension EntitleWorker {
 
     private func rows(_ sql: String) async throws -> [PurchaseKey: Set<EntitlementRow>] {
         var rows: [PurchaseKey: Set<EntitlementRow>] = [:]
-        for row in try await client.query(sql) {
-            let key = PurchaseKey(
-                environment: Environment(rawValue: row.text(0)), bundleID: Identifier(row.text(1)),
-                originalTransactionID: Identifier(row.text(2)))
-            let periods = row.periods(5).map { period in
-                Period(
-                    start: Timestamp(milliseconds: period.startMilliseconds),
-                    end: period.endMilliseconds.map { Timestamp(milliseconds: $0) })
-            }
-            rows[key, default: []].insert(
-                EntitlementRow(
-                    key: Identifier(row.text(3)), userID: Identifier(row.text(4)), periods: PeriodSet(periods),
-                    terms: EntitlementTerms(
-                        ownershipType: row.optionalText(6).map { OwnershipType(rawValue: $0) },
-                        seats: row.optionalInt8(7), additionalTransactionReason: row.optionalText(8))))
-        }
+        for row in try await client.run(Statement<Void, EntitlementTable.Row>(returning: EntitlementTable.reader, sql))
+        { rows[row.purchase, default: []].insert(row.row) }
         return rows
     }
 }

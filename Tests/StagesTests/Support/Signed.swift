@@ -33,7 +33,7 @@ enum Signed {
     }
 
     static func renewal(
-        _ original: String, signed: Int64, graceExpires: Int64?, renewed: Int64? = nil, status: Int = 1,
+        _ original: String, signed: Int64, graceExpires: Int64? = nil, renewed: Int64? = nil, status: Int = 1,
         members: String = ""
     ) throws -> Observation {
         var more = graceExpires.map { #","gracePeriodExpiresDate":\#($0)"# } ?? ""

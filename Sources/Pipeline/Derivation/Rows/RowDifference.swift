@@ -13,6 +13,8 @@ package struct RowDifference: Hashable, Sendable {
     package let found: String
     /// The row that should be stored, as text in the same form.
     package let expected: String
+    /// Whether the stored row only lacks a status, which versions before 1.4.0 did not store.
+    package let onlyAddsStatus: Bool
 }
 
 extension RowChanges {
@@ -23,7 +25,8 @@ extension RowChanges {
             RowDifference(
                 purchase: changed.purchase, userID: changed.change.userID, subject: changed.change.key.text,
                 isCredit: false, found: changed.change.old.text(changed.change.oldTerms),
-                expected: changed.change.new.text(changed.change.newTerms))
+                expected: changed.change.new.text(changed.change.newTerms),
+                onlyAddsStatus: changed.change.onlyAddsStatus)
         }
     }
 
@@ -33,7 +36,8 @@ extension RowChanges {
             let amount = "\(credit.amount) less \(credit.takenBack)"
             return RowDifference(
                 purchase: row.purchase, userID: credit.userID, subject: "\(credit.transactionID) \(credit.currency)",
-                isCredit: true, found: isMissing ? "" : amount, expected: isMissing ? amount : "")
+                isCredit: true, found: isMissing ? "" : amount, expected: isMissing ? amount : "", onlyAddsStatus: false
+            )
         }
         return credited.map { difference($0, isMissing: true) } + uncredited.map { difference($0, isMissing: false) }
     }
@@ -41,16 +45,21 @@ extension RowChanges {
 
 extension PeriodSet {
     fileprivate func text(_ terms: EntitlementTerms) -> String {
-        let periods = periods.map { period in
-            let end = period.end.map { String($0.milliseconds) } ?? "ever"
-            return "\(period.start.milliseconds)-\(end)"
-        }
-        return (periods + terms.phrases).joined(separator: ", ")
+        (periods.map(\.phrase) + terms.phrases).joined(separator: ", ")
     }
+}
+
+extension Period {
+    fileprivate var phrase: String { "\(start.milliseconds)-\(end.map { String($0.milliseconds) } ?? "ever")" }
 }
 
 extension EntitlementTerms {
     fileprivate var phrases: [String] {
-        [ownershipType?.rawValue, seats.map { "\($0) seats" }, additionalTransactionReason].compactMap { $0 }
+        [
+            ownershipType?.rawValue, seats.map { "\($0) seats" }, additionalTransactionReason,
+            status.willRenew.map { $0 ? "renews" : "does not renew" }, status.renewsTo.map { "next \($0)" },
+            status.isInBillingRetry.map { $0 ? "in billing retry" : "not in billing retry" },
+            status.priceIncrease.map { "price increase \($0.rawValue)" }, status.grace.map { "grace \($0.phrase)" },
+        ].compactMap { $0 }
     }
 }

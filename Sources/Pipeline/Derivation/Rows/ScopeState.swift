@@ -77,9 +77,13 @@ struct ScopeState {
     func facts(of bundleID: Identifier) -> PurchaseFacts {
         let purchase = self[bundleID]
         let closed = self.closed?.bundleID == bundleID ? self.closed?.periods : nil
-        guard !spans.isEmpty else { return PurchaseFacts(transactions: purchase.mergedTransactions, closed: closed) }
+        guard !renewals.isEmpty || !spans.isEmpty else {
+            return PurchaseFacts(transactions: purchase.mergedTransactions, closed: closed)
+        }
         let trusts = purchase.trusts
         let joined = spans.filter { trusts.contains($0.key.trust) }.flatMap(\.value)
-        return PurchaseFacts(transactions: purchase.mergedTransactions, spans: Array(Set(joined)), closed: closed)
+        let renewal = renewals.filter { trusts.contains($0.key.trust) }.max { $0.revision < $1.revision }
+        return PurchaseFacts(
+            transactions: purchase.mergedTransactions, spans: Array(Set(joined)), renewal: renewal, closed: closed)
     }
 }

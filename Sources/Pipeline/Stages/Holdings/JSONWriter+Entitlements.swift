@@ -8,15 +8,17 @@ extension JSONWriter {
     /// Writes periods as half-open spans in UNIX milliseconds; an open end is null.
     package mutating func periods(_ periods: some Sequence<PostgresPeriod>) {
         beginArray()
-        for period in periods {
-            beginObject()
-            key("start")
-            int(period.startMilliseconds)
-            key("end")
-            if let end = period.endMilliseconds { int(end) } else { null() }
-            endObject()
-        }
+        for each in periods { period(each) }
         endArray()
+    }
+
+    private mutating func period(_ period: PostgresPeriod) {
+        beginObject()
+        key("start")
+        int(period.startMilliseconds)
+        key("end")
+        if let end = period.endMilliseconds { int(end) } else { null() }
+        endObject()
     }
 
     package mutating func string(orNull identifier: Identifier?) {
@@ -70,6 +72,21 @@ extension JSONWriter {
         if let reason = terms.additionalTransactionReason {
             key("additionalTransactionReason")
             string(reason)
+        }
+        status(terms.status)
+    }
+
+    private mutating func status(_ status: SubscriptionStatus) {
+        for (name, value) in [("willRenew", status.willRenew), ("isInBillingRetry", status.isInBillingRetry)] {
+            guard let value else { continue }
+            key(name)
+            bool(value)
+        }
+        optionalString("renewsTo", status.renewsTo?.text)
+        optionalString("priceIncrease", status.priceIncrease?.rawValue)
+        if let grace = status.grace {
+            key("grace")
+            period(grace.stored)
         }
     }
 }

@@ -29,7 +29,14 @@ package enum EntitlementTable {
 extension EntitlementTerms: StoredValue {
     static let fields = Fields(
         EntitlementTerms.init, Field("ownership_type", \.ownershipType), Field("seats", \.seats),
-        Field("additional_transaction_reason", \.additionalTransactionReason))
+        Field("additional_transaction_reason", \.additionalTransactionReason), Field(\.status))
+}
+
+extension SubscriptionStatus: StoredValue {
+    static let fields = Fields(
+        SubscriptionStatus.init, Field("will_renew", \.willRenew), Field("renews_to", \.renewsTo),
+        Field("is_in_billing_retry", \.isInBillingRetry), Field("price_increase", \.priceIncrease),
+        Field("grace", \.grace))
 }
 
 /// An entitlement of a user: by a purchase, or by a manual grant.
@@ -86,6 +93,8 @@ package struct HeldEntitlements: Sendable {
 
     static let reader = RowReader<Row>({ ($0, $1, $2) }, "user_id", "as_of", HeldEntitlement.reader.unlessNull)
 
+    private static let noTerms = EntitlementTerms.columns.names.map { _ in "NULL" }.joined(separator: ", ")
+
     /// - Parameter users: the SQL of a relation `asked` with a column `user_id`.
     static func select(from users: String) -> String {
         """
@@ -96,7 +105,7 @@ package struct HeldEntitlements: Sendable {
                    entitlement_key, periods, \(EntitlementTerms.columns.names())
             FROM entitlements AS held WHERE held.user_id = asked.user_id
             UNION ALL
-            SELECT environment, NULL, NULL, grant_id, entitlement_key, periods, NULL, NULL, NULL
+            SELECT environment, NULL, NULL, grant_id, entitlement_key, periods, \(noTerms)
             FROM grants AS held WHERE held.user_id = asked.user_id AND NOT isempty(periods)
             OFFSET 0
         ) AS known ON true

@@ -186,14 +186,21 @@ extension PeriodSet: ColumnValue {
         PeriodSet(row.periods(position).map { Period($0) })
     }
 
-    package var stored: [PostgresPeriod] {
-        periods.map { period in
-            PostgresPeriod(startMilliseconds: period.start.milliseconds, endMilliseconds: period.end?.milliseconds)
-        }
-    }
+    package var stored: [PostgresPeriod] { periods.map(\.stored) }
 }
 
-extension Period {
+/// A column of type `tstzrange`.
+extension Period: ColumnValue {
+    package static var columnType: PostgresType { .period }
+    package func append(to array: inout PostgresArray) { array.append(stored) }
+    package var parameter: PostgresValue { .period(stored) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Period { Period(row.period(position)) }
+
+    package var stored: PostgresPeriod {
+        PostgresPeriod(startMilliseconds: start.milliseconds, endMilliseconds: end?.milliseconds)
+    }
+
     init(_ period: PostgresPeriod) {
         self.init(
             start: Timestamp(milliseconds: period.startMilliseconds),

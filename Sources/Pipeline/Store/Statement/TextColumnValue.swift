@@ -71,6 +71,13 @@ extension OwnershipType: TextColumnValue {
     package init?(columnText: String) { self.init(rawValue: columnText) }
 }
 
+/// The stored answers; one of a later program version is read as none.
+extension SubscriptionStatus.PriceIncrease: TextColumnValue {
+    package static func readOptional(_ row: PostgresRow, _ position: Int) -> Self? {
+        row.optionalText(position).flatMap { Self(rawValue: $0) }
+    }
+}
+
 extension AccountToken: TextColumnValue {
     package var columnText: String { canonical }
 

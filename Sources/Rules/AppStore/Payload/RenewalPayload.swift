@@ -10,6 +10,7 @@ package struct RenewalPayload: Sendable {
     package private(set) var productID: PayloadText?
     package private(set) var autoRenewStatus: Int32?
     package private(set) var isInBillingRetryPeriod: Bool?
+    package private(set) var priceIncreaseStatus: Int32?
     package private(set) var gracePeriodExpiresDate: Timestamp?
     package private(set) var signedDate: Timestamp?
     package private(set) var environment: PayloadText?
@@ -31,6 +32,7 @@ package struct RenewalPayload: Sendable {
         case .productId: productID = reader.identifier(value)
         case .autoRenewStatus: autoRenewStatus = reader.int32(value)
         case .isInBillingRetryPeriod: isInBillingRetryPeriod = reader.bool(value)
+        case .priceIncreaseStatus: priceIncreaseStatus = reader.int32(value)
         case .gracePeriodExpiresDate: gracePeriodExpiresDate = reader.date(value)
         case .signedDate: signedDate = reader.date(value)
         case .environment: environment = reader.identifier(value)
@@ -43,12 +45,12 @@ package struct RenewalPayload: Sendable {
 
 enum RenewalField: String, PayloadField {
     case expirationIntent, originalTransactionId, autoRenewProductId, productId, autoRenewStatus
-    case isInBillingRetryPeriod, gracePeriodExpiresDate, signedDate, environment, renewalDate
+    case isInBillingRetryPeriod, priceIncreaseStatus, gracePeriodExpiresDate, signedDate, environment, renewalDate
     case appAccountToken, appTransactionId
 
     static let checked: [FieldKind: [String]] = [
         .text: ["offerIdentifier", "currency", "offerDiscountType", "offerPeriod", "renewalBillingPlanType"],
-        .date: ["recentSubscriptionStartDate"], .int32: ["priceIncreaseStatus", "offerType"], .int64: ["renewalPrice"],
+        .date: ["recentSubscriptionStartDate"], .int32: ["offerType"], .int64: ["renewalPrice"],
         .object: ["advancedCommerceInfo", "commitmentInfo"], .array: ["eligibleWinBackOfferIds"],
     ]
 }

@@ -9,6 +9,10 @@ package struct RenewalFact: Hashable, Sendable {
     package var autoRenewProductID: Identifier?
     package var autoRenewStatus: Int32?
     package var isInBillingRetry: Bool?
+    /// Whether the customer has consented to a price increase: 0 or 1, as signed.
+    ///
+    /// `nil` without a price increase that requires consent.
+    package var priceIncreaseStatus: Int32?
     package var expirationIntent: Int32?
     package var renewalDate: Timestamp?
     package var gracePeriodExpiresDate: Timestamp?
@@ -47,6 +51,7 @@ extension RenewalFact: FactMembers {
         try visitor.visit("autoRenewProductID", &autoRenewProductID)
         try visitor.visit("autoRenewStatus", &autoRenewStatus)
         try visitor.visit("isInBillingRetry", &isInBillingRetry)
+        try visitor.visit("priceIncreaseStatus", &priceIncreaseStatus)
         try visitor.visit("expirationIntent", &expirationIntent)
         try visitor.visit("renewalDate", &renewalDate)
         try visitor.visit("gracePeriodExpiresDate", &gracePeriodExpiresDate)
@@ -107,6 +112,7 @@ extension RenewalFact {
         autoRenewProductID = payload.autoRenewProductID?.identifier
         autoRenewStatus = payload.autoRenewStatus
         isInBillingRetry = payload.isInBillingRetryPeriod
+        priceIncreaseStatus = payload.priceIncreaseStatus
         expirationIntent = payload.expirationIntent
         renewalDate = payload.renewalDate
         gracePeriodExpiresDate = payload.gracePeriodExpiresDate

@@ -10,6 +10,13 @@ package struct EntitlementChange: Hashable, Sendable {
     package var new: PeriodSet
     package var oldTerms = EntitlementTerms()
     package var newTerms = EntitlementTerms()
+
+    /// Whether only a status differs, and the former row has none, as rows of versions before 1.4.0.
+    package var onlyAddsStatus: Bool {
+        var added = oldTerms
+        added.status = newTerms.status
+        return old == new && added == newTerms && oldTerms.status == SubscriptionStatus()
+    }
 }
 
 extension EntitlementChange {

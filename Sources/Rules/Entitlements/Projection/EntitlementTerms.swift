@@ -15,11 +15,17 @@ package struct EntitlementTerms: Hashable, Sendable {
     ///
     /// `nil` if a single transaction represents the period.
     package var additionalTransactionReason: String?
+    /// The status of the subscription; empty unless the entitlement follows from that period.
+    package var status: SubscriptionStatus
 
-    package init(ownershipType: OwnershipType? = nil, seats: Int64? = nil, additionalTransactionReason: String? = nil) {
+    package init(
+        ownershipType: OwnershipType? = nil, seats: Int64? = nil, additionalTransactionReason: String? = nil,
+        status: SubscriptionStatus = SubscriptionStatus()
+    ) {
         self.ownershipType = ownershipType
         self.seats = seats
         self.additionalTransactionReason = additionalTransactionReason
+        self.status = status
     }
 }
 
@@ -29,16 +35,20 @@ extension Projection {
     /// The newest period is the period bought last, even before it begins. It is never closed, so closed periods have
     /// no effect here.
     ///
-    /// - Parameter bought: the transactions by purchase date, then by ID, without copies.
+    /// - Parameters:
+    ///   - bought: the transactions by purchase date, then by ID, without copies.
+    ///   - renewal: the newest renewal info.
     func addTerms(
-        to rows: inout [EntitlementRow], of bought: [MergedTransaction], _ contributions: [Contribution],
-        _ ownership: Ownership
+        to rows: inout [EntitlementRow], of bought: [MergedTransaction], by renewal: RenewalFact?,
+        _ contributions: [Contribution], _ ownership: Ownership
     ) {
         for index in rows.indices { rows[index].terms.ownershipType = bought.newest?.ownershipType }
-        let period = SubscriptionPeriods.newest(bought.filter { catalog.type(of: $0) == .autoRenewable })
+        let subscription = bought.filter { catalog.type(of: $0) == .autoRenewable }
+        let period = SubscriptionPeriods.newest(subscription)
         let seats = period.seats
         let reason = period.last { $0.additionalTransactionReason != nil }?.additionalTransactionReason
-        guard seats != nil || reason != nil else { return }
+        let status = renewal.map { self.status(by: $0, after: period, of: subscription) } ?? SubscriptionStatus()
+        guard seats != nil || reason != nil || status != SubscriptionStatus() else { return }
         let granted = contributions.filter { contribution in
             period.contains { $0.transactionID == contribution.transactionID }
         }
@@ -46,7 +56,18 @@ extension Projection {
         for index in rows.indices where held.contains(rows[index].holder) {
             rows[index].terms.seats = seats
             rows[index].terms.additionalTransactionReason = reason
+            rows[index].terms.status = status
         }
+    }
+
+    /// The status by a renewal info, with the grace that it states if that extends the newest period.
+    private func status(
+        by renewal: RenewalFact, after period: [MergedTransaction], of subscription: [MergedTransaction]
+    ) -> SubscriptionStatus {
+        let periods = SubscriptionPeriods(subscription, [], beginning: nil, catalog: catalog)
+        let extended = renewal.spans.flatMap { periods.extended(by: $0) }.map(\.contribution)
+        let grace = extended.first { grace in period.contains { $0.transactionID == grace.transactionID } }?.period
+        return SubscriptionStatus(renewal, productID: period.last?.productID, grace: grace)
     }
 }
 

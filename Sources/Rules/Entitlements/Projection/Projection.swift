@@ -24,7 +24,7 @@ package struct Projection: Sendable {
         let bought = bought(facts.transactions)
         let contributions = contributions(of: bought, facts, key, ownership: ownership, stacks: stacks)
         var rows = rows(contributions, closed: facts.closed, ownership)
-        addTerms(to: &rows, of: bought, contributions, ownership)
+        addTerms(to: &rows, of: bought, by: facts.renewal, contributions, ownership)
         return ProjectedPurchase(rows: rows, credits: credits(of: bought, ownership))
     }
 

@@ -6,14 +6,20 @@ package struct PurchaseFacts: Hashable, Sendable {
     package let transactions: [MergedTransaction]
     /// Every period in any renewal info that applies to this purchase.
     package let spans: [RenewalSpan]
+    /// The newest renewal info that applies to this purchase.
+    package let renewal: RenewalFact?
     /// The sum of older transactions, which `transactions` no longer contains.
     package let closed: ClosedPeriods?
 
     /// - Parameter closed: the sum of older transactions; if not `nil`, `transactions` contains exactly the
     ///   transactions bought since then.
-    package init(transactions: [MergedTransaction], spans: [RenewalSpan] = [], closed: ClosedPeriods? = nil) {
+    package init(
+        transactions: [MergedTransaction], spans: [RenewalSpan] = [], renewal: RenewalFact? = nil,
+        closed: ClosedPeriods? = nil
+    ) {
         self.transactions = transactions.count < 2 ? transactions : transactions.sorted { $0.precedes($1) }
         self.spans = spans.sorted()
+        self.renewal = renewal
         self.closed = closed
     }
 }

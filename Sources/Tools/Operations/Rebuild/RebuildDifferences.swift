@@ -24,6 +24,14 @@ struct RebuildDifferences {
     /// The purchases of lost transactions that cannot be restored here.
     var incomplete: Set<PurchaseScope> { Set(facts.compactMap(\.incomplete)) }
 
+    /// The differences without those that `--replace` adds to rows of versions before 1.4.0, which stored no status.
+    var withoutAdditions: RebuildDifferences {
+        var others = self
+        others.rows.removeAll(where: \.onlyAddsStatus)
+        others.facts.removeAll { $0.fault == .differs(columns: "price_increase_status") }
+        return others
+    }
+
     var lines: [String] {
         facts.map(\.line) + owners.map(\.line) + rows.map(\.line)
             + (keptOwners.map(\.line) + kept.map(\.line)).map {

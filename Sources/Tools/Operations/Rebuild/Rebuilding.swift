@@ -103,7 +103,7 @@ struct Rebuilding {
     {
         var differences = try await rebuild(purchases, isReplacing: false)
         var looks = 1
-        while differences.count > 0, looks < Self.looksMax {
+        while differences.withoutAdditions.count > 0, looks < Self.looksMax {
             guard try await client.run(AllPurchases.areWorkersConnected)[0] else { break }
             try await Task.sleep(for: Self.pause)
             differences = try await rebuild(purchases, isReplacing: false)
@@ -185,6 +185,7 @@ struct Rebuilding {
     ) async throws -> RebuildDifferences {
         var differences = found
         differences.rows = try await reprojector.replace(purchases, kind: .rebuild, on: connection)
+        if !self.isReplacing { differences = differences.withoutAdditions }
         guard isReplacing else { throw Undone(differences: differences) }
         return differences
     }

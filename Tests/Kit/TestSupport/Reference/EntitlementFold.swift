@@ -29,10 +29,11 @@ package struct EntitlementFold: Sendable {
     private static func purchase(_ transactions: [[Track: TransactionFact]], _ key: PurchaseKey, _ facts: FactSet)
         -> PurchaseFacts
     {
-        let spans = renewalKeys(of: transactions, key).flatMap { facts.spans[$0] ?? [] }
+        let keys = renewalKeys(of: transactions, key)
+        let spans = keys.flatMap { facts.spans[$0] ?? [] }
         return PurchaseFacts(
             transactions: transactions.compactMap { MergedTransaction(tracks: Array($0.values)) },
-            spans: Array(Set(spans)))
+            spans: Array(Set(spans)), renewal: keys.compactMap { facts.renewals[$0] }.max { $0.revision < $1.revision })
     }
 
     /// Renewal info names no app: it joins by the trust that vouched for the transactions.

@@ -20,7 +20,7 @@ extension Scenario {
         events = file.events
         observations = try events.map { try $0.observation() }
         entitlements = try Self.entitlements(root["entitlements"])
-        terms = root["terms"].map { Self.terms($0) }
+        terms = try root["terms"].map { try Self.terms($0) }
         balances = Self.balances(root["balances"])
     }
 
@@ -70,16 +70,13 @@ extension Scenario {
         return entitlements
     }
 
-    private static func terms(_ users: JSONValue) -> HeldTerms {
+    private static func terms(_ users: JSONValue) throws -> HeldTerms {
         var held: HeldTerms = [:]
         for (user, keys) in users.members {
             for (key, purchases) in keys.members {
                 for (original, terms) in purchases.members {
                     let (user, key) = (user.identifier ?? "", key.identifier ?? "")
-                    held[user, default: [:]][key, default: [:]][original.identifier ?? ""] = EntitlementTerms(
-                        ownershipType: terms["ownershipType"]?.string.map { OwnershipType(rawValue: $0) },
-                        seats: terms["seats"]?.int64,
-                        additionalTransactionReason: terms["additionalTransactionReason"]?.string)
+                    held[user, default: [:]][key, default: [:]][original.identifier ?? ""] = try EntitlementTerms(terms)
                 }
             }
         }
@@ -87,7 +84,7 @@ extension Scenario {
     }
 
     /// `start/end` in ISO 8601, with `..` for an end that never comes.
-    private static func period(_ text: String) throws -> Period {
+    fileprivate static func period(_ text: String) throws -> Period {
         let ends = text.split(separator: "/")
         guard ends.count == 2, let start = Timestamp(iso8601: String(ends[0])) else {
             throw ScenarioError("no period: \(text)")
@@ -106,5 +103,19 @@ extension Scenario {
             }
         }
         return balances
+    }
+}
+
+extension EntitlementTerms {
+    fileprivate init(_ terms: JSONValue) throws {
+        self.init(
+            ownershipType: terms["ownershipType"]?.string.map { OwnershipType(rawValue: $0) },
+            seats: terms["seats"]?.int64, additionalTransactionReason: terms["additionalTransactionReason"]?.string,
+            status: SubscriptionStatus(
+                willRenew: terms["willRenew"]?.bool, renewsTo: terms["renewsTo"]?.identifier,
+                isInBillingRetry: terms["isInBillingRetry"]?.bool,
+                priceIncrease: terms["priceIncrease"]?.string.flatMap {
+                    SubscriptionStatus.PriceIncrease(rawValue: $0)
+                }, grace: try terms["grace"]?.string.map { try Scenario.period($0) }))
     }
 }
