@@ -97,20 +97,21 @@ import Testing
     /// Functions by their callers.
     private static let callers = [
         "PUBLIC": [
-            "active_entitlements_in", "active_until", "boundary_after", "dead_letter", "dead_letter_hour",
-            "due_boundaries", "entitlements_as_known", "explained_change", "explained_items", "explained_periods",
-            "explained_rest", "explained_source", "explained_status", "had_entitlement", "has_entitlement",
-            "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance", "offer_name",
-            "payload_date", "payload_number", "require_environment", "require_history", "require_read_committed",
-            "reversal_reference", "rows_bounded", "timestamptz_from_ms",
+            "active_entitlements_in", "active_until", "boundary_after", "boundary_with_grace", "dead_letter",
+            "dead_letter_hour", "due_boundaries", "entitlements_as_known", "explained_change", "explained_items",
+            "explained_periods", "explained_rest", "explained_source", "explained_status", "had_entitlement",
+            "has_entitlement", "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance",
+            "offer_name", "payload_date", "payload_number", "require_environment", "require_history",
+            "require_read_committed", "reversal_reference", "rows_bounded", "timestamptz_from_ms",
         ],
         // Triggers, and what other functions call.
         "": [
             "account_links_changed", "account_links_emptied", "account_links_normalize", "announce_boundaries_of",
             "append_dead_letter_actions", "apply_dead_letter_actions", "catalog_changed", "count_changed_dead_letters",
             "count_new_dead_letters", "count_removed_dead_letters", "explained_as_known", "explained_now",
-            "explained_purchases", "find_next_boundary", "finish_purchases", "forget_dead_letter_counts",
-            "post_to_ledger", "publish_changes", "record_grant_change", "refuse_change_of_actions", "stamp_row",
+            "explained_purchases", "find_next_boundary", "find_next_boundary_with_grace", "finish_purchases",
+            "forget_dead_letter_counts", "post_to_ledger", "publish_changes", "record_grant_change",
+            "refuse_change_of_actions", "stamp_row",
         ], "app-server": ["ledger_debit"], "app-server, pipeline-operator, support": ["ledger_reverse"],
         "dead-letter-index, entitle-worker, link-worker, pipeline-operator": ["lock_shared"],
         "dead-letter-replay": ["record_dead_letter_replay"],

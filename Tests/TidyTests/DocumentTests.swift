@@ -19,7 +19,7 @@ struct DocumentTests {
         ("Who owns a purchase?", "deploy/integrating.md#whose-purchase-it-is", "`account_links`"),
         ("What does Apple post to?", "deploy/integrating.md#receiving", "`POST /apple`"),
         ("When may I answer the app?", "deploy/integrating.md#answering-the-app", "`correlation-id`"),
-        ("How do I test with Xcode?", "deploy/integrating.md#testing-with-xcode", "certificate"),
+        ("How do I test with Xcode?", "deploy/testing.md#with-xcode", "certificate"),
     ]
     static let operatorOfWorkers: [Question] = [
         ("What do I do first?", "deploy/README.md#a-first-afternoon-in-order", "`pipeline topics"),

@@ -65,7 +65,7 @@ ALTER TABLE changes
     ) NOT VALID,
     ADD CONSTRAINT changes_of_time CHECK (
         (cause = 'time') = (event IS NOT NULL)
-        AND event IN ('period_began', 'period_ended', 'ends_soon')
+        AND event IN ('period_began', 'period_ended', 'grace_began', 'ends_soon')
     ) NOT VALID;
 
 COMMENT ON TABLE changes IS

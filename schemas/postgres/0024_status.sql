@@ -103,6 +103,120 @@ CREATE OR REPLACE VIEW entitlement_details AS
         ON owner.environment = held.environment AND owner.bundle_id = held.bundle_id
         AND owner.original_transaction_id = held.original_transaction_id;
 
+-- A grace begins where a period could not be renewed: access goes on, so it is no bound of the periods.
+CREATE FUNCTION boundary_with_grace(periods tstzmultirange, grace tstzrange, at timestamptz) RETURNS timestamptz
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN least(boundary_after(periods, at), CASE WHEN lower(grace) > at THEN lower(grace) END);
+
+-- As find_next_boundary, which grants keep.
+CREATE FUNCTION find_next_boundary_with_grace() RETURNS trigger
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS
+$$
+DECLARE
+    after CONSTANT timestamptz :=
+        least(OLD.next_boundary - interval '1 microsecond', clock_timestamp());
+BEGIN
+    NEW.next_boundary := boundary_with_grace(NEW.periods, NEW.grace, after);
+    NEW.is_noticed :=
+        coalesce(OLD.is_noticed AND OLD.next_boundary = NEW.next_boundary, false);
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER bounded BEFORE INSERT ON entitlements
+    FOR EACH ROW EXECUTE FUNCTION find_next_boundary_with_grace();
+CREATE OR REPLACE TRIGGER moved BEFORE UPDATE OF periods, grace ON entitlements
+    FOR EACH ROW WHEN (OLD.periods <> NEW.periods OR OLD.grace IS DISTINCT FROM NEW.grace)
+    EXECUTE FUNCTION find_next_boundary_with_grace();
+
+REVOKE EXECUTE ON FUNCTION find_next_boundary_with_grace FROM PUBLIC;
+
+-- As before, with the status of subscriptions, and the beginning of a grace.
+CREATE OR REPLACE FUNCTION announce_boundaries_of(users text[], present timestamptz, notice interval)
+RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS
+$$
+DECLARE
+    half CONSTANT integer := cardinality(users) / 2;
+    row_count bigint;
+BEGIN
+    WITH due AS MATERIALIZED (
+        SELECT held.*, boundary_with_grace(held.periods, held.grace, present) AS later,
+            coalesce(
+                boundary_with_grace(held.periods, held.grace, present) <= present + nullif(notice, '0'),
+                false) AS is_near
+        FROM (
+            SELECT user_id, environment, bundle_id, original_transaction_id, NULL::bigint AS grant_id,
+                entitlement_key, periods, ownership_type, seats, additional_transaction_reason,
+                will_renew, renews_to, is_in_billing_retry, price_increase, grace, next_boundary, is_noticed
+            FROM entitlements WHERE user_id = ANY (users)
+            UNION ALL
+            SELECT user_id, environment, NULL, NULL, grant_id, entitlement_key, periods, NULL, NULL,
+                NULL, NULL, NULL, NULL, NULL, NULL, next_boundary, is_noticed
+            FROM grants WHERE user_id = ANY (users)
+        ) AS held
+        WHERE held.next_boundary
+            <= CASE WHEN held.is_noticed THEN present ELSE present + notice END
+    ), looked_at AS (
+        UPDATE entitlements AS known SET next_boundary = due.later, is_noticed = due.is_near
+        FROM due
+        WHERE known.original_transaction_id = due.original_transaction_id
+            AND known.environment = due.environment AND known.bundle_id = due.bundle_id
+            AND known.entitlement_key = due.entitlement_key AND known.user_id = due.user_id
+    ), looked_at_grants AS (
+        UPDATE grants AS known SET next_boundary = due.later, is_noticed = due.is_near
+        FROM due WHERE known.grant_id = due.grant_id
+    ), happened AS MATERIALIZED (
+        SELECT due.*, boundary.at, boundary.event, row_number() OVER (
+            PARTITION BY due.user_id
+            ORDER BY boundary.at, due.environment, due.bundle_id, due.original_transaction_id,
+                due.grant_id, due.entitlement_key) AS place
+        FROM due
+        CROSS JOIN LATERAL (
+            SELECT bound.at, CASE WHEN due.periods @> bound.at THEN 'period_began'
+                ELSE 'period_ended' END AS event
+            FROM unnest(due.periods) AS span
+            CROSS JOIN LATERAL (VALUES (lower(span)), (upper(span))) AS bound (at)
+            WHERE bound.at BETWEEN due.next_boundary AND present
+            UNION ALL
+            SELECT lower(due.grace), 'grace_began'
+            WHERE lower(due.grace) BETWEEN due.next_boundary AND present
+            UNION ALL
+            SELECT due.later, 'ends_soon' WHERE due.is_near AND NOT due.periods @> due.later
+        ) AS boundary
+    ), given AS (
+        INSERT INTO user_versions AS known (user_id, version)
+        SELECT happened.user_id, count(*) FROM happened GROUP BY happened.user_id
+        ORDER BY happened.user_id
+        ON CONFLICT (user_id) DO UPDATE SET version = known.version + excluded.version
+        RETURNING known.user_id, known.version
+    ), announced AS (
+        INSERT INTO changes (
+            user_id, version, environment, bundle_id, original_transaction_id, grant_id,
+            entitlement_key, old_periods, new_periods, ownership_type, seats,
+            additional_transaction_reason, will_renew, renews_to, is_in_billing_retry, price_increase, grace,
+            cause, cause_id, event)
+        SELECT happened.user_id,
+            given.version - count(*) OVER (PARTITION BY happened.user_id) + happened.place,
+            happened.environment, happened.bundle_id, happened.original_transaction_id,
+            happened.grant_id, happened.entitlement_key, happened.periods, happened.periods,
+            happened.ownership_type, happened.seats, happened.additional_transaction_reason,
+            happened.will_renew, happened.renews_to, happened.is_in_billing_retry, happened.price_increase,
+            happened.grace, 'time', instant_text(happened.at), happened.event
+        FROM happened JOIN given ON given.user_id = happened.user_id
+    )
+    SELECT count(*) INTO row_count FROM due;
+    RETURN row_count;
+EXCEPTION WHEN integrity_constraint_violation OR data_exception THEN
+    IF half = 0 THEN
+        RAISE DEBUG 'the boundaries of a user are not announced: %', SQLERRM;
+        RETURN 0;
+    END IF;
+    RETURN announce_boundaries_of(users[:half], present, notice)
+        + announce_boundaries_of(users[half + 1:], present, notice);
+END
+$$;
+
 -- Null if nothing is known.
 CREATE FUNCTION explained_status(
     will_renew boolean, renews_to text, is_in_billing_retry boolean, price_increase text, grace tstzrange
@@ -128,7 +242,7 @@ CREATE OR REPLACE FUNCTION explained_change(change changes) RETURNS json
         'status', explained_status(
             change.will_renew, change.renews_to, change.is_in_billing_retry, change.price_increase,
             change.grace),
-        'cause', change.cause, 'cause_id', change.cause_id,
+        'cause', change.cause, 'cause_id', change.cause_id, 'event', change.event,
         'catalog_version', change.catalog_version,
         'source', change.source_topic || '/' || change.source_partition || '/' || change.source_offset);
 

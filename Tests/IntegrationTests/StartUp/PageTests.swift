@@ -51,7 +51,7 @@ import Testing
         #expect(answers[2].hasPrefix("user-17|pro|"))
 
         let sample = "demo sample --bundle-id com.example.app --kind refund"
-        #expect(page.text.contains("`\(sample)`"))
+        #expect(try CommandPage("deploy/testing.md").text.contains("`\(sample)`"))
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

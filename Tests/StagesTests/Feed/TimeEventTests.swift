@@ -87,6 +87,26 @@ import Worker
         #expect(try await worker.client.query("SELECT FROM grants WHERE next_boundary IS NULL").count == 1)
     }
 
+    @Test func `a billing grace that begins is announced, and access goes on with its status`() async throws {
+        let worker = try await Self.worker()
+        try await Self.hold(worker, "anna", "1", (-9, 3600))
+        _ = try await worker.client.query(
+            """
+            UPDATE entitlements SET is_in_billing_retry = true,
+                grace = tstzrange(\(Self.instant(0.3)), upper(periods))
+            """)
+        var published: [Published.Item] = []
+        try await eventually {
+            published += try await worker.announced().changes
+            return !published.isEmpty
+        }
+        #expect(published.map(\.event) == ["1 grace_began"])
+        let change = try #require(published.first).value
+        #expect(change["isActive"]?.bool == true && change["isInBillingRetry"]?.bool == true)
+        #expect(change["grace"]?["end"]?.int64 == change["activeUntil"]?.int64)
+        #expect(try await worker.announced().isEmpty)
+    }
+
     @Test func `a grant ends by itself, and one that was revoked before does not`() async throws {
         let worker = try await Self.worker()
         for key in ["kept", "revoked"] {

@@ -28,7 +28,7 @@ struct FeedBatch {
 
     var userIDs: Set<Identifier> { Set(changes.map(\.change.userID)) }
 
-    var userIDsHoldingNothing: [Identifier] { userIDs.filter { held[$0] == nil } }
+    var userIDsHoldingNothing: [Identifier] { userIDs.filter { held[$0]?.list.isEmpty ?? true } }
 
     /// Users of records that were sent before this batch and may still reach the broker.
     var suspectUserIDs: Set<Identifier> { Set(changes.filter { $0.id <= suspectThrough }.map(\.change.userID)) }
