@@ -39,7 +39,7 @@ struct EntitlementChangeTests {
             EntitlementChange.changes(from: old, to: new) == [
                 EntitlementChange(key: "plus", userID: "anna", old: Self.period, new: Self.longer),
                 EntitlementChange(key: "pro", userID: "anna", old: Self.period, new: none),
-                EntitlementChange(key: "pro", userID: "ben", old: none, new: Self.period),
+                EntitlementChange(key: "pro", userID: "ben", old: none, new: Self.period, formerUserID: "anna"),
             ])
     }
 }

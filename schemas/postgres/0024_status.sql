@@ -17,8 +17,9 @@ ALTER TABLE entitlements
     -- The billing grace after that period.
     ADD COLUMN grace tstzrange;
 
--- As in entitlements.
+-- As in entitlements; beside it the user from whom the entitlement passed to this one by the same change.
 ALTER TABLE changes
+    ADD COLUMN former_user_id text COLLATE "C",
     ADD COLUMN will_renew boolean,
     ADD COLUMN renews_to text COLLATE "C",
     ADD COLUMN is_in_billing_retry boolean,
@@ -243,6 +244,7 @@ CREATE OR REPLACE FUNCTION explained_change(change changes) RETURNS json
             change.will_renew, change.renews_to, change.is_in_billing_retry, change.price_increase,
             change.grace),
         'cause', change.cause, 'cause_id', change.cause_id, 'event', change.event,
+        'former_user_id', change.former_user_id,
         'catalog_version', change.catalog_version,
         'source', change.source_topic || '/' || change.source_partition || '/' || change.source_offset);
 

@@ -60,6 +60,7 @@ package enum ChangeTable {
         PurchaseKey.columns.of(\.purchase) + [
             Column("entitlement_key", \.change.key), Column("old_periods", \.change.old),
             Column("new_periods", \.change.new), Column("cause", \.cause.kind), Column("cause_id", \.cause.id),
+            Column("former_user_id", \.change.formerUserID),
         ] + RecordPosition.columns("source").of(\.cause.source?.position)
         + EntitlementTerms.columns.of(\.change.newTerms)
 
@@ -118,6 +119,8 @@ package struct RecordedChange: Sendable {
     package let causeID: String?
     /// The event, for the cause `time`.
     package let event: String?
+    /// The user from whom the entitlement passed to this one.
+    package let formerUserID: Identifier?
     package let catalogVersion: Int64?
     package let source: RecordPosition?
 
@@ -125,5 +128,5 @@ package struct RecordedChange: Sendable {
     static let reader = RowReader(
         RecordedChange.init, "user_id", "version", "changed_at", "environment", "bundle_id", "original_transaction_id",
         "entitlement_key", "old_periods", "new_periods", EntitlementTerms.reader, "cause", "cause_id", "event",
-        "catalog_version", RecordPosition.optionalReader("source"))
+        "former_user_id", "catalog_version", RecordPosition.optionalReader("source"))
 }

@@ -10,6 +10,10 @@ package struct EntitlementChange: Hashable, Sendable {
     package var new: PeriodSet
     package var oldTerms = EntitlementTerms()
     package var newTerms = EntitlementTerms()
+    /// The user from whom the purchase's grant under this key passes to this one by the same change.
+    ///
+    /// `nil` unless the user had no row before.
+    package var formerUserID: Identifier?
 
     /// Whether only a status differs, and the former row has none, as rows of versions before 1.4.0.
     package var onlyAddsStatus: Bool {
@@ -39,6 +43,10 @@ extension EntitlementChange {
         }
         for row in old where !new.contains(where: { $0.holder == row.holder }) {
             changes.append(EntitlementChange(of: row.holder, row, nil))
+        }
+        let holders = changes.filter { !$0.old.isEmpty }
+        for index in changes.indices where changes[index].old.isEmpty {
+            changes[index].formerUserID = holders.first { $0.key == changes[index].key }?.userID
         }
         return changes.sorted { ($0.key, $0.userID) < ($1.key, $1.userID) }
     }

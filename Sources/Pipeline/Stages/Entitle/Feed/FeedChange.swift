@@ -67,6 +67,7 @@ extension RecordedChange {
             writer.key("event")
             writer.string(event)
         }
+        writer.optionalString("formerUserID", formerUserID?.text)
         if let causeID {
             writer.key("id")
             writer.string(causeID)
