@@ -144,9 +144,7 @@ CREATE VIEW subscriptions AS
                 WHEN ended.revocation_date_ms IS NOT NULL THEN 'revoked'
                 WHEN ended.is_upgraded THEN 'upgraded'
                 WHEN timestamptz_from_ms(period.expires_date_ms) > now() THEN 'active'
-                -- A grace that Apple dates from a period that is not known here begins later.
-                WHEN timestamptz_from_ms(grace.end_ms) > now()
-                    AND coalesce(timestamptz_from_ms(grace.start_ms) <= now(), true) THEN 'in_grace'
+                WHEN timestamptz_from_ms(grace.end_ms) > now() THEN 'in_grace'
                 WHEN renewal.is_in_billing_retry THEN 'in_billing_retry'
                 ELSE 'expired'
             END AS status,
@@ -185,8 +183,7 @@ CREATE VIEW subscriptions AS
             AND period.bundle_id = owner.bundle_id
         LEFT JOIN LATERAL (
             -- A newer renewal info withdraws no grace. One may be that of a later period, which is not known.
-            SELECT span.start_ms, span.end_ms,
-                span.start_ms / 1000 > period.expires_date_ms / 1000 AS is_later
+            SELECT span.end_ms, span.start_ms / 1000 > period.expires_date_ms / 1000 AS is_later
             FROM renewal_spans AS span
             WHERE span.original_transaction_id = owner.original_transaction_id
                 AND span.environment = owner.environment AND span.trust = period.trust

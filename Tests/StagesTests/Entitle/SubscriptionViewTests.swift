@@ -73,7 +73,9 @@ import Testing
         "typeless": "status = 'active' AND NOT is_trial",
         "receipt renewed": "status = 'active' AND transaction_id = 'receipt renewed-2' AND price IS NULL",
         "receipt refunded": "status = 'revoked' AND price = 9990", "seats": "status = 'active' AND revoked_at IS NULL",
-        "no seats": "status = 'revoked'", "copies": "status = 'revoked'",
+        "no seats": "status = 'revoked'", "copies": "status = 'revoked'", "line item": "status = 'revoked'",
+        // The graces of a period that was followed by another, and of one that was made longer.
+        "old grace": "status = 'expired' AND grace_until IS NULL", "extended": "active_until = expires_at",
         "unreadable": """
         status = 'active' AND price IS NULL AND original_purchase_date IS NULL AND offer_type = '9' AND currency = '7'
         """,
@@ -81,7 +83,8 @@ import Testing
 
     private static func facts() throws -> [Observation] {
         let price = #","price":9990,"currency":"EUR","storefront":"DEU","originalPurchaseDate":1000"#
-        let seats = #","additionalTransactionReason":"SEAT_ADDITION""#
+        let seats = #","additionalTransactionReason":"SEAT_ADDITION","webOrderLineItemId":"7""#
+        let item = #","webOrderLineItemId":"8""#
         let family = #","inAppOwnershipType":"FAMILY_SHARED","revocationType":"FAMILY_REVOKE""#
         let odd = #","price":"9","originalPurchaseDate":99999999999999999,"offerType":9,"currency":7"#
         return [
@@ -112,13 +115,24 @@ import Testing
             try bought("no seats", signed: -1, revoked: -2, seats),
             try bought("no seats-2", of: "no seats", from: -5, revoked: -1, seats), try bought("copies", revoked: -1),
             try bought("copies-2", of: "copies"), try bought("unreadable", odd), try bought("unowned"),
-            try bought("lifetime", type: .nonConsumable), try bought("transferred"),
+            try bought("line item", revoked: -1, item), try bought("line item-2", of: "line item", from: -9, item),
+            try bought("old grace", from: -40, to: -1), try renewal("old grace", signed: -1, grace: 5),
+            try Signed.transaction(
+                "old grace-2", signed: now - 7_200_000, original: "old grace", purchased: now - 7_200_000,
+                expires: now - 3_600_000), try bought("extended"), try renewal("extended", grace: 5),
+            try receipt(bought("receipt once")).with {
+                $0.transaction = try Signed.json(
+                    """
+                    {"transactionId":"receipt once","originalTransactionId":"receipt once","productId":"pro",
+                    "bundleId":"\(Signed.bundleID)","purchaseDate":1000,"environment":"Production","signedDate":2000}
+                    """)
+            }, try bought("lifetime", type: .nonConsumable), try bought("transferred"),
         ]
     }
 
     private static func worker() async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
-        for user in rows.keys.map({ Identifier($0) }) + ["lifetime"] {
+        for user in rows.keys.map({ Identifier($0) }) + ["lifetime", "receipt once"] {
             var key = Signed.key(user.text)
             key.environment = user == "Xcode" ? .xcode : .production
             try await worker.own([key: Ownership(userID: user, rule: .accountToken)])
@@ -161,7 +175,7 @@ import Testing
         }
         #expect(try await users("transferred") == ["present"])
         #expect(try await users("unowned") == [nil])
-        #expect(try await users("lifetime") == [])
+        #expect(try await users("lifetime") + users("receipt once") == [])
     }
 
     private static let transactions: [String: String] = [
@@ -172,6 +186,7 @@ import Testing
         "receipt renewed-2": "price IS NULL AND user_id = 'receipt renewed'", "unowned": "user_id IS NULL",
         "half": "refund_percentage = 50 AND refund_reason = 'app_issue' AND quantity = 3",
         "copies-2": "payment_id = (SELECT payment_id FROM purchases WHERE transaction_id = 'copies')",
+        "line item-2": "payment_id = (SELECT payment_id FROM purchases WHERE transaction_id = 'line item')",
         "seats-2": "payment_id <> (SELECT payment_id FROM purchases WHERE transaction_id = 'seats')",
     ]
 
