@@ -8,9 +8,7 @@ CREATE INDEX IF NOT EXISTS owners_of_user ON owners (user_id) WHERE user_id IS N
 -- and never an error of the query.
 CREATE FUNCTION payload_number(payload json, member text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN json_typeof(payload -> member) = 'number'
-        AND payload ->> member ~ '^-?[0-9]{1,18}(\.[0-9]+)?$'
-        THEN split_part(payload ->> member, '.', 1)::bigint END;
+    RETURN substring((payload -> member)::text FROM '^(-?[0-9]{1,18})(?:\.[0-9]+)?$')::bigint;
 
 -- A date of the years 1 to 9999.
 CREATE FUNCTION payload_date(payload json, member text) RETURNS timestamptz
