@@ -5,8 +5,8 @@ SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', t
 -- The next instant at which a period of the row begins or ends, null for none, and whether the row was
 -- looked at for a notice of it. No earlier boundary of the row is still to be announced. Rows of the version
 -- before get the instant of this migration, without being rewritten: they are due at once, and
--- entitle-worker then finds their next instant. With many rows, add both columns and the index by hand
--- before, the index CONCURRENTLY.
+-- entitle-worker then finds their next instant; so are rows that are written past the trigger. With many
+-- rows, add both columns and the index by hand before, the index CONCURRENTLY.
 ALTER TABLE entitlements
     ADD COLUMN IF NOT EXISTS next_boundary timestamptz DEFAULT now(),
     ADD COLUMN IF NOT EXISTS is_noticed boolean NOT NULL DEFAULT false;
@@ -184,7 +184,8 @@ EXCEPTION WHEN integrity_constraint_violation OR data_exception THEN
 END
 $$;
 
--- Announces the boundaries that are due, each once, and returns how many rows were looked at.
+-- Announces the boundaries that are due, each once, and returns how many rows were looked at. At most a
+-- thousand users are locked at a time, as the server's table of locks is small.
 --
 -- A user whose rows are being changed is left for the next call, so the function never waits for another
 -- transaction that may wait for this one. The others are locked like by all who write changes: no
@@ -198,7 +199,8 @@ DECLARE
 BEGIN
     PERFORM require_read_committed();
     WITH concerned AS MATERIALIZED (
-        SELECT DISTINCT due.user_id FROM due_boundaries(present, notice, rows_max) AS due
+        SELECT DISTINCT due.user_id
+        FROM due_boundaries(present, notice, least(rows_max, 1000)) AS due
     )
     SELECT array_agg(concerned.user_id) INTO free FROM concerned
     WHERE pg_try_advisory_xact_lock(
