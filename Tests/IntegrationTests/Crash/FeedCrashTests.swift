@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import JSON
+import Kafka
 import Simulation
 import Postgres
 import TestSupport
@@ -29,9 +31,51 @@ extension PipelineTests {
                     isOver.raise()
                     try await group.waitForAll()
                 }
+                try await Self.expectEnds(pipeline)
                 try await pipeline.waitUntilPublished()
                 try await Self.expectRepetition(pipeline)
                 try await pipeline.expectFeedComplete()
+            }
+        }
+
+        /// Expects one event of each grant that has ended.
+        private static func expectEnds(_ pipeline: RunningPipeline) async throws {
+            try await pipeline.withDatabase { connection in
+                try await eventually {
+                    try await connection.query("SELECT FROM grants WHERE next_boundary IS NOT NULL LIMIT 1").isEmpty
+                }
+                let events = try await connection.query(
+                    """
+                    SELECT count(event) FROM grants LEFT JOIN changes USING (grant_id)
+                    WHERE NOT upper_inf(grants.periods) GROUP BY grant_id
+                    """
+                ).map { $0.int8(0) }
+                #expect(events.count > 50)
+                #expect(events.allSatisfy { $0 == 1 })
+            }
+        }
+
+        @Test func `a period that ends reaches the feed within a second, by the server's own clock`() async throws {
+            let traffic = try DemoTraffic(seed: 18, bodyCount: DemoTraffic.bodyCountMin)
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                for _ in 0..<2 { try pipeline.start(.entitle) }
+                try await pipeline.waitUntilReady()
+                try await pipeline.execute(
+                    """
+                    SELECT grant_entitlement('user-' || n, 'pro', clock_timestamp() + n * interval '97 ms', 'why', 'test')
+                    FROM generate_series(10, 60) AS n
+                    """)
+                try await Self.expectEnds(pipeline)
+                try await pipeline.waitUntilPublished()
+                // The broker's time of a record that the workers have sent is the machine's, as PostgreSQL's.
+                let delays = try await pipeline.records(of: "entitlements.changed").compactMap { record -> Int64? in
+                    let change = try JSONDocument(parsing: record.value ?? []).root
+                    guard change["cause"]?["event"]?.string == "period_ended" else { return nil }
+                    let end = try #require(change["new"]?.elements.compactMap { $0["end"]?.int64 }.last)
+                    return try #require(record.timestampMilliseconds) - end
+                }.sorted()
+                #expect(delays.count == 51 && delays[0] >= 0)
+                #expect(delays[delays.count / 2] <= 1_000, "milliseconds: \(delays)")
             }
         }
 
@@ -44,7 +88,8 @@ extension PipelineTests {
                     _ = try await connection.query(
                         """
                         SELECT grant_entitlement(
-                            'user-' || ($1::int8 + number) % 1000, 'extra', NULL, 'sorry', 'test')
+                            'user-' || ($1::int8 + number) % 1000, 'extra',
+                            CASE number % 2 WHEN 0 THEN clock_timestamp() + interval '300 ms' END, 'sorry', 'test')
                         FROM generate_series(1, 40) AS number
                         """, [.int8(round * 40)])
                     round += 1
