@@ -153,10 +153,8 @@ import Topology
         let options = try await PostgresServer.shared.migratedDatabase()
         let connection = try await PostgresConnection.connect(options)
         let environment = ["KAFKA_BOOTSTRAP": cluster.bootstrapServers, "DATABASE_URL": options.connectionString]
-        let line = "begins and ends of periods without an event: "
-        for (due, text, member) in [
-            (nil, "none is due", "0[.0]*"), ("40 min", "the oldest is due since 40 min", "24[.0-9]+"),
-        ] {
+        let line = "begins and ends of periods that wait for their event: "
+        for (due, text, member) in [(nil, "none", "0[.0]*"), ("40 min", "the oldest for 40 min", "24[.0-9]+")] {
             if let due {
                 _ = try await connection.query("SELECT grant_entitlement('anna', 'pro', NULL, 'why', 'who')")
                 _ = try await connection.query("UPDATE grants SET next_boundary = now() - interval '\(due)'")

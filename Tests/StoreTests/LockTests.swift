@@ -136,7 +136,9 @@ import Testing
             ORDER BY 1
             """)
         #expect(
-            functions.map { $0.text(0) } == ["announce_boundaries", "lock_in_order", "lock_shared", "wait_for_sharers"])
+            functions.map { $0.text(0) } == [
+                "announce_boundaries", "forget_user", "lock_in_order", "lock_shared", "wait_for_sharers",
+            ])
         #expect(functions.allSatisfy { $0.bool(1) })
     }
 

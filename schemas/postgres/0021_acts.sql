@@ -47,6 +47,7 @@ DECLARE
     fact_count bigint := 0;
     renewal_count bigint := 0;
 BEGIN
+    PERFORM require_read_committed();
     PERFORM lock_ownership(array_agg(named.environment), array_agg(named.id)),
         lock_projection(array_agg(named.environment), array_agg(named.id))
     FROM (

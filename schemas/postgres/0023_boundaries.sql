@@ -104,7 +104,8 @@ END;
 -- looked at. A period that ends within the notice is announced once more, before its end; one that is
 -- shorter, or is known late, at once.
 --
--- Users whose rows or changes are refused stay due, and hold nobody else up.
+-- Users whose rows or changes are refused stay due, and hold nobody else up while they are few: rows_max
+-- of them fill every call.
 CREATE FUNCTION announce_boundaries_of(users text[], present timestamptz, notice interval)
 RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS
@@ -202,7 +203,7 @@ BEGIN
         SELECT DISTINCT due.user_id
         FROM due_boundaries(present, notice, least(rows_max, 1000)) AS due
     )
-    SELECT array_agg(concerned.user_id) INTO free FROM concerned
+    SELECT array_agg(concerned.user_id ORDER BY concerned.user_id) INTO free FROM concerned
     WHERE pg_try_advisory_xact_lock(
         hashtextextended('user' || chr(9) || concerned.user_id, 0));
     RETURN CASE WHEN free IS NULL THEN 0 ELSE announce_boundaries_of(free, present, notice) END;

@@ -17,7 +17,7 @@ ALTER TABLE entitlements
     -- The billing grace after that period.
     ADD COLUMN grace tstzrange;
 
--- As in entitlements; beside it the user from whom the entitlement passed to this one by the same change.
+-- As in entitlements; and after a transfer the user who had the entitlement before.
 ALTER TABLE changes
     ADD COLUMN former_user_id text COLLATE "C",
     ADD COLUMN will_renew boolean,

@@ -119,7 +119,7 @@ package struct RecordedChange: Sendable {
     package let causeID: String?
     /// The event, for the cause `time`.
     package let event: String?
-    /// The user from whom the entitlement passed to this one.
+    /// The user who had the entitlement before, after a transfer.
     package let formerUserID: Identifier?
     package let catalogVersion: Int64?
     package let source: RecordPosition?

@@ -10,7 +10,7 @@ package struct EntitlementChange: Hashable, Sendable {
     package var new: PeriodSet
     package var oldTerms = EntitlementTerms()
     package var newTerms = EntitlementTerms()
-    /// The user from whom the purchase's grant under this key passes to this one by the same change.
+    /// The user who loses the purchase's grant under this key by the same change.
     ///
     /// `nil` unless the user had no row before.
     package var formerUserID: Identifier?

@@ -11,8 +11,8 @@ extension ToolCommand {
         "Shows what each stage has settled, what is waiting for it and since when, and the members "
             + "of its group.\n\nReads from Kafka, and from the database, where one is named, the waits of hours "
             + "that Apple's server has asked for and the delay of the feed's events of time; the workers are "
-            + "not involved. Exit code 1 when something does not add up or a topic's settings do harm. With --watch it repeats "
-            + "the report with the records settled per second and the time until nothing "
+            + "not involved. Exit code 1 when something does not add up or a topic's settings do harm. "
+            + "With --watch it repeats the report with the records settled per second and the time until nothing "
             + "waits, by what has changed between two reports: in place on a terminal, else in "
             + "lines that begin with the time. It waits for a broker that does not answer.",
         options: CommandOption.kafka + [

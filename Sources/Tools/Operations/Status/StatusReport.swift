@@ -103,8 +103,8 @@ struct StatusReport: Report, Sendable {
     private var boundaries: [String] {
         backlog.map { backlog in
             let delay = Int64(exactly: (backlog.boundaryDelaySeconds * 1_000).rounded()) ?? .max
-            let age = delay > 0 ? "the oldest is due since \(Quantity.span(milliseconds: delay))" : "none is due"
-            return ["begins and ends of periods without an event: \(age)"]
+            let age = delay > 0 ? "the oldest for \(Quantity.span(milliseconds: delay))" : "none"
+            return ["begins and ends of periods that wait for their event: \(age)"]
         } ?? []
     }
 
