@@ -238,13 +238,17 @@ extension ConsumerSession {
         loop.faults.dropped(.offsets)
     }
 
-    /// Requests the topics every two seconds while a topic is missing or the brokers fail.
+    /// Requests the topics every two seconds while a topic is missing or the brokers fail, otherwise every ten.
     ///
-    /// The first answer ends the fault, and makes the group detect a new topic.
+    /// The first answer ends the fault, and makes the group detect a new topic. An idle worker learns only so that all
+    /// brokers are away: librdkafka reports it once, and not if one of its connections was closed before.
     private func watchConnection() async {
+        var pauses = 0
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(2))
-            guard loop.faults.isFailing(.broker) || core({ $0.lacksTopics }) else { continue }
+            pauses += 1
+            guard pauses >= 5 || loop.faults.isFailing(.broker) || core({ $0.lacksTopics }) else { continue }
+            pauses = 0
             let answer = try? await loop.faults.attempt(.connection) {
                 try await consumer.metadata(deadline: .seconds(5))
             }
