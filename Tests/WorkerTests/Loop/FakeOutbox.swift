@@ -15,6 +15,9 @@ final class FakeOutbox: Outbox {
     struct Fault: Error {}
 
     private let state = Mutex(State())
+    let writesRecords: Bool
+
+    init(writesRecords: Bool = true) { self.writesRecords = writesRecords }
 
     var seen: State { state.withLock { $0 } }
 

@@ -51,15 +51,18 @@ final class FakeStage: Stage {
     private let verdict: @Sendable (ConsumerRecord) -> Verdict
     let outboxes: [any Outbox]
 
-    init(outbox: (any Outbox)? = nil, _ verdict: @escaping @Sendable (ConsumerRecord) -> Verdict) {
-        outboxes = outbox.map { [$0] } ?? []
+    init(
+        outbox: (any Outbox)? = nil, beside: (any Outbox)? = nil,
+        _ verdict: @escaping @Sendable (ConsumerRecord) -> Verdict
+    ) {
+        outboxes = [outbox, beside].compactMap(\.self)
         self.verdict = verdict
     }
 
     func probe() async throws { if seen.isUnreachable { throw Fault() } }
 
-    convenience init(forwardingTo topic: String, outbox: (any Outbox)? = nil) {
-        self.init(outbox: outbox) { record in
+    convenience init(forwardingTo topic: String, outbox: (any Outbox)? = nil, beside: (any Outbox)? = nil) {
+        self.init(outbox: outbox, beside: beside) { record in
             Verdict(
                 .forwarded, outputs: [ProducerRecord(topic: topic, key: record.key, value: record.value)],
                 evidence: .accepted)

@@ -51,6 +51,26 @@ import Worker
         try await worker.stop()
     }
 
+    @Test func `an outbox that works does not end the fault of another`() async throws {
+        let rig = try await LoopRig()
+        let (outbox, events) = (FakeOutbox(), FakeOutbox(writesRecords: false))
+        let apple = HealthCondition("apple")
+        let stage = FakeStage(forwardingTo: rig.output, outbox: outbox, beside: events)
+        let worker = try rig.worker(stage) { $0.outboxDependency = apple }
+        worker.start()
+        await eventually { worker.health.isReady }
+        outbox.fail(true)
+        await eventually { worker.health.reason(apple) != nil }
+        for _ in 0..<20 {
+            let occasions = events.seen.occasions
+            await eventually { events.seen.occasions > occasions }
+            #expect(worker.health.reason(apple) != nil)
+        }
+        outbox.fail(false)
+        await eventually { worker.health.isReady }
+        try await worker.stop()
+    }
+
     @Test func `a database that goes away while no record comes makes the worker unready`() async throws {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)

@@ -12,6 +12,8 @@ enum FaultStep: String, Sendable, CaseIterable {
     case connection
     /// The steps of an outbox: reading its database, and publishing the records that it has read.
     case outbox, publish
+    /// The work of an outbox that writes no records, beside another one.
+    case events
     case upkeep
     /// A record that waits alone (`Holds`), although the infrastructure answers.
     case held
@@ -167,7 +169,7 @@ final class Faults: Sendable {
         if let named = (error as? any CausedFault)?.dependency, health.conditions.contains(named) { return named }
         return switch step {
         case .probe, .process, .acknowledge, .upkeep, .held: dependency
-        case .outbox: outboxes
+        case .outbox, .events: outboxes
         case .deliver, .commit, .offsets, .connection, .publish: .broker
         }
     }

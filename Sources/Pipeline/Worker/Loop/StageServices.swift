@@ -64,7 +64,8 @@ extension WorkerLoop {
         for outbox in stage.outboxes {
             let made = await makingClient { try OutboxUpkeep(outbox, of: self) }
             guard let made else { break }
-            tasks.append(Task { await run(made, .outbox) })
+            // An answer to one outbox must not end the fault of the other.
+            tasks.append(Task { await run(made, outbox.writesRecords ? .outbox : .events) })
         }
         if let upkeep = stage.upkeep { tasks.append(Task { await run(upkeep, .upkeep) }) }
         return tasks
