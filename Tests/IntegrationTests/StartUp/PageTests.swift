@@ -47,8 +47,8 @@ import Testing
             "/usr/bin/psql", ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", options.connectionString],
             input: Data(try #require(page.code["sql"]).utf8))
         let answers = sql.text.split(separator: "\n").map(String.init)
-        #expect(answers.count == 4 && answers[...1] == ["t", "f"] && answers[3] == "70", "\(sql.text)")
-        #expect(answers[2].hasPrefix("user-17|pro|"))
+        #expect(answers.count == 5 && answers[...1] == ["t", "f"] && answers[4] == "70", "\(sql.text)")
+        #expect(answers[2].hasPrefix("user-17|pro|") && answers[3] == "pro|t|")
 
         let sample = "demo sample --bundle-id com.example.app --kind refund"
         #expect(try CommandPage("deploy/testing.md").text.contains("`\(sample)`"))
