@@ -240,6 +240,10 @@ import Testing
         #expect(transcript.notes.contains("1 link would be taken from another user; --move if that is meant"))
         #expect(transcript.notes.contains("anna -> bob: original_transaction_id 1"))
         #expect(await run("link", "list", "--user", "bob") == 1, "nothing of the batch is written")
+        let many = try file(
+            (10..<2_010).map { "original_transaction_id,\($0),eva\n" }.joined() + "original_transaction_id,1,eva\n")
+        #expect(await link("add", "--from", many) == 1)
+        #expect(transcript.notes.contains("the 2,000 links before are written"))
         #expect(await link("add", "--from", path, "--move") == 0)
         #expect(await link(["remove"] + key) == 0)
         #expect(await run("link", "list", "--history", "--key", "1", "--json") == 0)

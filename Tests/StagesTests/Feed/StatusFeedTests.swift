@@ -76,7 +76,7 @@ import Testing
         _ = try await worker.process([try Signed.renewal("1", signed: 2, members: members)])
         let rows = try await worker.rows()
         for isReplaced in [true, false] {
-            // As the version before has written them.
+            // The version before has written the rows so.
             _ = try await worker.client.query("UPDATE renewals SET price_increase_status = NULL")
             _ = try await worker.client.query(
                 "UPDATE entitlements SET will_renew = NULL, renews_to = NULL, price_increase = NULL")

@@ -188,13 +188,12 @@ package struct DatabaseRole: Sendable {
             (
                 "SELECT", "purchases",
                 [
-                    """
-                    environment, bundle_id, original_transaction_id, transaction_id, payment_id, product_id, product_type,
-                    purchased_at, original_purchase_date, expires_at, quantity, price, currency, storefront, offer_type,
-                    offer_id, offer_discount_type, offer_period, is_trial, billing_plan, transaction_reason,
-                    additional_transaction_reason, ownership_type, is_upgraded, web_order_line_item_id, revoked_at,
-                    revocation_type, refund_percentage, refund_reason
-                    """
+                    "environment", "bundle_id", "original_transaction_id", "transaction_id", "payment_id", "product_id",
+                    "product_type", "purchased_at", "original_purchase_date", "expires_at", "quantity", "price",
+                    "currency", "storefront", "offer_type", "offer_id", "offer_discount_type", "offer_period",
+                    "is_trial", "billing_plan", "transaction_reason", "additional_transaction_reason", "ownership_type",
+                    "is_upgraded", "web_order_line_item_id", "revoked_at", "revocation_type", "refund_percentage",
+                    "refund_reason",
                 ]
             )
         ])

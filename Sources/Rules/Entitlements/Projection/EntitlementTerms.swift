@@ -64,8 +64,9 @@ extension Projection {
     private func status(
         by renewal: RenewalFact, after period: [MergedTransaction], of subscription: [MergedTransaction]
     ) -> SubscriptionStatus {
-        let periods = SubscriptionPeriods(subscription, [], beginning: nil, catalog: catalog)
-        let extended = renewal.spans.flatMap { periods.extended(by: $0) }.map(\.contribution)
+        let extended = renewal.spans.flatMap { span in
+            SubscriptionPeriods(subscription, [], beginning: nil, catalog: catalog).extended(by: span)
+        }.map(\.contribution)
         let grace = extended.first { grace in period.contains { $0.transactionID == grace.transactionID } }?.period
         return SubscriptionStatus(renewal, productID: period.last?.productID, grace: grace)
     }

@@ -17,15 +17,7 @@ extension ToolCommand {
     ) { context in
         let mayMove = context.arguments.isSet("move")
         return try await change(context, operandCount: 3, participle: "written", found: \.read) {
-            links, act, connection in
-            do { return try await AccountLinkTable.add(links, mayMove: mayMove, act, on: connection) } catch let error
-                as AccountLinkTable.LinkedToOthers
-            {
-                let shown = error.links.prefix(changesShown).map { "  \($0.description)" }.joined(separator: "\n")
-                let count = Quantity.counted(error.links.count, "link")
-                throw CommandError(
-                    ExitCode.negative, "\(count) would be taken from another user; --move if that is meant:\n\(shown)")
-            }
+            try await AccountLinkTable.add($0, mayMove: mayMove, $1, on: $2)
         }
     }
 
@@ -113,7 +105,10 @@ extension ToolCommand {
         var counts: Counts = (0, 0)
         try await context.withDatabase { connection in
             while let batch = try source.next() {
-                let changes = try await apply(batch, act, connection)
+                let changes: [AccountLinkTable.Change]
+                do { changes = try await apply(batch, act, connection) } catch let error
+                    as AccountLinkTable.LinkedToOthers
+                { throw refusal(of: error.links, after: counts.read) }
                 shown += changes.prefix(changesShown - shown.count)
                 counts.changed += changes.count
                 counts.read += batch.count
@@ -130,6 +125,13 @@ extension ToolCommand {
             console.print(line)
         }
         return ExitCode.found(counts[keyPath: found])
+    }
+
+    private static func refusal(of links: [AccountLinkTable.Change], after count: Int) -> CommandError {
+        var text = "\(Quantity.counted(links.count, "link")) would be taken from another user; --move if that is meant:"
+        for link in links.prefix(changesShown) { text += "\n  \(link.description)" }
+        if count > 0 { text += "\nthe \(Quantity.counted(count, "link")) before are written, and may be written again" }
+        return CommandError(ExitCode.negative, text)
     }
 
     private static let columns: [ReportColumn<AccountLink>] = [

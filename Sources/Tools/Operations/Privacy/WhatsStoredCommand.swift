@@ -27,8 +27,8 @@ extension ToolCommand {
         }
         let isFound = answer["tables"]?.count ?? 0 > 0
         var kept = JSONContent.null
-        do { if let kafka = try? context.settings(.kafka) { kept = try await keptUntil(kafka) } } catch let error
-            as KafkaError
+        do { kept = try await keptUntil(try context.settings(.kafka)) } catch
+            where error is KafkaError || error is SettingsError
         { context.console.note("until when the topics keep their records is not known: \(error)") }
         context.console.print(answer: JSONContent(answer) + ["kept_until": kept], context.arguments)
         if !isFound, !context.isJSON { context.console.print("nothing is stored about \(user) in the tables") }
