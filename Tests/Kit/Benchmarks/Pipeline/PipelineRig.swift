@@ -81,11 +81,14 @@ struct PipelineRig {
         }
     }
 
-    /// A server on its own defaults, and with the commit's time of every row for the latency.
+    /// A server with the lock memory of sizing.md, and with the commit's time of every row for the latency.
     private static func startPostgres() async throws -> PrivatePostgres {
         var configuration = PrivatePostgres.Configuration()
         configuration.isDurable = true
-        configuration.settings = ["track_commit_timestamp": "on", "wal_level": "replica", "max_wal_senders": "10"]
+        configuration.settings = [
+            "track_commit_timestamp": "on", "wal_level": "replica", "max_wal_senders": "10",
+            "max_locks_per_transaction": "256",
+        ]
         return try await PrivatePostgres.start(configuration)
     }
 
