@@ -1,4 +1,5 @@
 import AppStore
+import OpenSSL
 import Postgres
 import Simulation
 import Testing
@@ -72,6 +73,47 @@ struct ReusedIDTests {
         try await settle(former.map { $0.with { $0.transaction?.storefront = "late" } })
         #expect(try await rig.periods() == expected)
         #expect(try await rig.client.query("SELECT count(*) FROM transactions")[0].int8(0) == 2)
+        let (code, output) = await rig.rebuild()
+        #expect(code == 0, "\(output)")
+    }
+
+    @Test func `two people with Xcode do not end each other's purchases`() async throws {
+        let rig = try await RebuildRig()
+        func bought(by token: String, _ certificate: String, signed: Int64) -> Sample {
+            Self.purchase("0", at: Self.start, signed: signed) {
+                $0.appAccountToken = token
+                $0.appTransactionID = "0"
+                $0.environment = "Xcode"
+            }.with {
+                $0.environment = .xcode
+                $0.trust = .configured(SHA256.digest(Array(certificate.utf8)))
+                $0.method = .jwsXcode
+            }
+        }
+        try await rig.settle([
+            bought(by: LinkWorker.anna, "Anna's", signed: 1), bought(by: LinkWorker.bob, "Bob's", signed: 2),
+        ])
+        func owners() async throws -> [String] {
+            try await rig.client.query(
+                """
+                SELECT entitlements.user_id || ' ' || regexp_replace(original_transaction_id, '@.{16}$', '@') || ' ' ||
+                    count(*) OVER (PARTITION BY app_transaction_id)
+                FROM entitlements JOIN owners USING (original_transaction_id) ORDER BY 1
+                """
+            ).map { $0.text(0) }
+        }
+        #expect(try await owners() == ["anna 0@ 1", "bob 0@ 1"])
+        let (code, output) = await rig.rebuild()
+        #expect(code == 0, "\(output)")
+    }
+
+    @Test func `a purchase in Xcode that was stored without its certificate is read again as it is`() async throws {
+        let rig = try await RebuildRig()
+        let certificate = SHA256.digest(Array("certificate".utf8)).hex
+        try await rig.settle([Self.purchase("0", at: Self.start, signed: 1).with { $0.environment = .xcode }])
+        for table in ["transactions", "ownership_facts"] {
+            _ = try await rig.client.query("UPDATE \(table) SET trust = '\(certificate)'")
+        }
         let (code, output) = await rig.rebuild()
         #expect(code == 0, "\(output)")
     }

@@ -35,10 +35,12 @@ import Testing
         try observation.with { $0.verification.method = .receipt }
     }
 
+    private static let xcodeTrust = Trust.configured(SHA256.digest([UInt8]()))
+
     private static func inXcode(_ observation: Observation) throws -> Observation {
         try observation.with {
             $0.environment = .xcode
-            $0.verification.trust = .configured(SHA256.digest([UInt8]()))
+            $0.verification.trust = xcodeTrust
             $0.verification.method = .jwsXcode
         }
     }
@@ -134,7 +136,10 @@ import Testing
         let worker = try await EntitleWorker()
         for user in rows.keys.map({ Identifier($0) }) + ["lifetime", "receipt once"] {
             var key = Signed.key(user.text)
-            key.environment = user == "Xcode" ? .xcode : .production
+            if user == "Xcode" {
+                key.environment = .xcode
+                key.originalTransactionID = Identifier(user.text + Environment.xcode.signer(xcodeTrust))
+            }
             try await worker.own([key: Ownership(userID: user, rule: .accountToken)])
         }
         let spans = [

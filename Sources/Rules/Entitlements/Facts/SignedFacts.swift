@@ -30,14 +30,18 @@ package struct SignedFacts: Equatable, Sendable {
     ) throws(IncompletePayload) {
         try self.init(
             of: payloads, environment: environment, bundleID: bundleID, track: Track(verification.method),
-            trust: verification.trust)
+            trust: verification.trust, signer: environment.signer(verification.trust))
     }
 
     /// Reads payloads if the track and the trust are all that is known of the verification.
+    ///
+    /// - Parameter signer: the suffix of the IDs; empty for facts of a program before 1.4.
     package init(
-        of payloads: SignedPayloads, environment: Environment, bundleID: Identifier?, track: Track, trust: Trust
+        of payloads: SignedPayloads, environment: Environment, bundleID: Identifier?, track: Track, trust: Trust,
+        signer: String
     ) throws(IncompletePayload) {
-        let source = FactSource(environment: environment, bundleID: bundleID, track: track, trust: trust)
+        let source = FactSource(
+            environment: environment, bundleID: bundleID, track: track, trust: trust, signer: signer)
         transaction = try payloads.transaction.map(source.transaction)
         renewal = try payloads.renewalInfo.map(source.renewal)
         appTransaction = try payloads.appTransaction.map(source.appTransaction)
@@ -60,6 +64,7 @@ private struct FactSource {
     let bundleID: Identifier?
     let track: Track
     let trust: Trust
+    let signer: String
 
     func transaction(_ payload: ReadPayload<TransactionPayload>) throws(IncompletePayload) -> TransactionFact {
         guard let signedDate = payload.fields.signedDate, let bundleID,
@@ -67,15 +72,22 @@ private struct FactSource {
                 payload.fields, revision: revision(of: payload.json, signedDate), environment: environment,
                 bundleID: bundleID, track: track, trust: trust)
         else { throw IncompletePayload(payload: .transaction) }
-        return fact
+        guard !signer.isEmpty else { return fact }
+        var members = fact.value
+        members.key.transactionID = signed(members.key.transactionID)
+        members.identity.originalTransactionID = signed(members.identity.originalTransactionID)
+        members.appTransactionID = members.appTransactionID.map(signed)
+        return TransactionFact(members)
     }
 
     func renewal(_ payload: ReadPayload<RenewalPayload>) throws(IncompletePayload) -> RenewalFact {
         guard let signedDate = payload.fields.signedDate,
-            let fact = RenewalFact(
+            var fact = RenewalFact(
                 payload.fields, revision: revision(of: payload.json, signedDate), environment: environment, trust: trust
             )
         else { throw IncompletePayload(payload: .renewalInfo) }
+        fact.key.originalTransactionID = signed(fact.key.originalTransactionID)
+        fact.appTransactionID = fact.appTransactionID.map(signed)
         return fact
     }
 
@@ -87,7 +99,7 @@ private struct FactSource {
         var fact = AppTransactionFact(
             environment: environment, bundleID: bundleID, track: track,
             revision: revision(of: payload.json, signedDate), trust: trust,
-            appTransactionID: fields.appTransactionID?.identifier)
+            appTransactionID: (fields.appTransactionID?.identifier).map(signed))
         fact.originalApplicationVersion = fields.originalApplicationVersion?.string
         fact.originalPurchaseDate = fields.originalPurchaseDate
         fact.originalPlatform = fields.originalPlatform?.string
@@ -96,7 +108,16 @@ private struct FactSource {
         return fact
     }
 
+    private func signed(_ id: Identifier) -> Identifier { signer.isEmpty ? id : Identifier(id.text + signer) }
+
     private func revision(of payload: JSONValue, _ signedDate: Timestamp) -> Revision {
         Revision(signedDate: signedDate, contentHash: ContentHash.of(payload))
     }
+}
+
+extension Environment {
+    /// The suffix of the IDs that a certificate signs; empty for IDs that Apple assigns once.
+    ///
+    /// Xcode numbers the transactions of each computer from 0, so its IDs belong to the certificate that signed them.
+    package func signer(_ trust: Trust) -> String { reusesIDs && trust != .apple ? "@" + trust.text.prefix(16) : "" }
 }

@@ -51,12 +51,14 @@ struct RecordedContents {
     }
 
     private static func reading(_ payload: JSONText, _ question: Question) -> Reading {
+        let signer = question.subject.environment.signer(question.trust)
         guard let json = try? JSONDocument(parsing: Array(payload.bytes), limits: .accepted).root,
             let facts = try? SignedFacts(
                 of: payloads(json, question.subject.kind), environment: question.subject.environment,
                 bundleID: question.subject.kind == .renewal ? nil : question.subject.bundleID,
-                track: question.subject.track, trust: question.trust), facts.isContent(question.revision),
-            facts.subject == question.subject
+                track: question.subject.track, trust: question.trust,
+                signer: question.subject.id.text.utf8.suffix(signer.utf8.count).elementsEqual(signer.utf8) ? signer : ""
+            ), facts.isContent(question.revision), facts.subject == question.subject
         else { return .unreadable }
         return .facts(facts)
     }
