@@ -35,7 +35,7 @@ enum LinkLine {
         return try link(kind, fields, isUserRequired: isUserRequired)
     }
 
-    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// Makes a link of texts that the table's constraint accepts and that a purchase could match.
     static func link(_ kind: LinkKind, _ fields: Fields, isUserRequired: Bool) throws(Fault) -> AccountLink {
@@ -66,7 +66,7 @@ enum LinkLine {
     ///
     /// A spreadsheet turns a long number into 2.00000E+15, and some databases print a UUID in
     /// braces or without hyphens.
-    private static func check(_ key: String, of kind: LinkKind) throws(Fault) {
+    static func check(_ key: String, of kind: LinkKind) throws(Fault) {
         switch kind {
         case .accountToken:
             guard AccountToken(key) != nil else {
@@ -109,57 +109,12 @@ enum LinkLine {
     }
 
     private static func row(_ text: String) throws(Fault) -> Fields {
-        let fields = try separated(text)
+        guard let fields = try SeparatedRow.fields(of: Array(text.utf8)) else {
+            throw Fault(expected: "a closing quotation mark")
+        }
         guard (2...5).contains(fields.count) else { throw Fault(expected: "kind,key,user[,environment,bundle]") }
         let padded = fields + Array(repeating: "", count: 5 - fields.count)
         return (padded[0], padded[1], padded[2], padded[3], padded[4])
-    }
-
-    /// Splits a row into its fields (RFC 4180, but without line breaks in fields).
-    ///
-    /// The text is split by Unicode scalar, as in the RFC: for Swift a comma followed by a
-    /// combining accent is one character.
-    private static func separated(_ text: String) throws(Fault) -> [String] {
-        var fields: [String] = []
-        var rest = text.unicodeScalars[...]
-        while true {
-            if rest.first == "\"" {
-                let (field, end) = try quoted(rest.dropFirst())
-                fields.append(field)
-                rest = end
-            } else {
-                let field = rest.prefix { $0 != "," }
-                fields.append(String(field).trimmingBlanks)
-                rest = rest[field.endIndex...]
-            }
-            guard !rest.isEmpty else { return fields }
-            guard rest.removeFirst() == "," else { throw Fault(expected: "a comma after a quoted field") }
-        }
-    }
-
-    private static func quoted(_ text: Substring.UnicodeScalarView) throws(Fault) -> (
-        String, rest: Substring.UnicodeScalarView
-    ) {
-        var field = String.UnicodeScalarView()
-        var rest = text
-        while let scalar = rest.popFirst() {
-            guard scalar == "\"" else {
-                field.append(scalar)
-                continue
-            }
-            guard rest.first == "\"" else { return (String(field), rest) }
-            field.append(rest.removeFirst())
-        }
-        throw Fault(expected: "a closing quotation mark")
-    }
-}
-
-extension String {
-    fileprivate var trimmingBlanks: String {
-        let blanks: Set<Unicode.Scalar> = [" ", "\t", "\r"]
-        let start = unicodeScalars.drop { blanks.contains($0) }
-        let end = start.reversed().drop { blanks.contains($0) }.startIndex.base
-        return String(start[..<end])
     }
 }
 
