@@ -48,7 +48,8 @@ enum DeclaredStatements {
         RecoveryRequestTable.add, RecoveryRequestTable.addStale, RecoveryRequestTable.due,
         RecoveryRequestTable.awaitOwner, RecoveryRequestTable.advance, RecoveryRequestTable.finish,
         RecoveryRequestTable.delay, RecoveryRequestTable.prune, RecoveryRequestTable.states,
-        RecoveryRequestTable.counts, RecoveryRequestTable.unfinished, UserPurchases.all,
+        RecoveryRequestTable.counts, RecoveryRequestTable.unfinished, ImportTable.add, ImportTable.counts,
+        ImportTable.open, UserPurchases.all,
     ]
 
     private static let reading: [any DeclaredStatement] = [

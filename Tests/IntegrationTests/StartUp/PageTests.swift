@@ -33,6 +33,20 @@ import Testing
         try page.run(environment: ["DATABASE_URL": await PostgresServer.shared.migratedDatabase().connectionString])
     }
 
+    @Test func `a table is imported as the page of moving in shows`() async throws {
+        let page = try CommandPage("deploy/moving-in.md")
+        #expect(page.commands.count == 3)
+        let options = try await PostgresServer.shared.migratedDatabase()
+        try await PostgresConnection.lend(options) { connection in
+            try await connection.execute(
+                script: """
+                    INSERT INTO recovery_windows (environment, bundle_id, job)
+                    VALUES ('Production', 'com.example.app', 'complete')
+                    """)
+        }
+        try page.run(environment: ["DATABASE_URL": options.connectionString])
+    }
+
     @Test func `the integrator's SQL answers, and the sample is made, as they stand there`() async throws {
         let options = try await PostgresServer.shared.migratedDatabase()
         try await PostgresConnection.lend(options) { connection in

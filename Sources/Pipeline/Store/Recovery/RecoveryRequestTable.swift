@@ -170,13 +170,14 @@ package enum RecoveryRequestTable {
         WHERE \(isRequest)
         """)
 
-    /// Deletes answered questions.
+    /// Deletes answered questions; those of an import are kept for half a year, for its report.
     package static let prune = Statement<(app: RecoveredApp, before: Timestamp), Void>(
         RecoveredApp.parameters { $0.app } + [.value("before_ms", \.before)],
         """
         DELETE FROM recovery_requests
         WHERE environment = $environment AND bundle_id = $bundle_id
           AND finished_at < timestamptz_from_ms($before_ms)
+          AND (imported_at IS NULL OR imported_at < now() - interval '180 days')
         """)
 
     private static let isRequest = """

@@ -15,6 +15,6 @@ package enum PipelineTool {
         commands: [
             .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList, .linkReapply,
             .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored, .forget, .rebuild, .recoverFeed, .recoverApple,
-            .publish, .run, .status, .reconcile, .accountState,
+            .publish, .importPurchases, .run, .status, .reconcile, .accountState,
         ])
 }

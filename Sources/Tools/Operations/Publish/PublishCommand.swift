@@ -99,7 +99,7 @@ extension ToolCommand {
     }
 
     /// Throws if the topic does not exist; a topic created by writing to it would have wrong settings.
-    private static func requireTopic(_ topic: String, _ configuration: [String: String]) async throws {
+    static func requireTopic(_ topic: String, _ configuration: [String: String]) async throws {
         let metadata = try await KafkaAdmin.lend(configuration) { admin in
             try await admin.metadata(deadline: .seconds(30))
         }

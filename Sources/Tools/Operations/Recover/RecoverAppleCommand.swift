@@ -166,7 +166,7 @@ struct AppleQuestions {
         }
     }
 
-    private static func history(_ app: RecoveredApp, _ id: Identifier) -> [Request] {
+    static func history(_ app: RecoveredApp, _ id: Identifier) -> [Request] {
         [.transactions, .refunds].map { Request(app: app, kind: $0, subject: id) }
     }
 
