@@ -1,9 +1,11 @@
 import Commands
 import Foundation
+import KitWrappers
 import Operations
 import Postgres
 import TestSupport
 import Testing
+import Topology
 
 @Suite struct ImportCommandTests {
     private let options: PostgresOptions
@@ -129,6 +131,25 @@ import Testing
         #expect(try await run("who,token\nanna,\(token)\n", "--columns=user=who,account_token=token").code == 0)
         #expect(try await links() == ["\(token.lowercased())  anna"])
         #expect(try await query("SELECT subject FROM recovery_requests").isEmpty)
+    }
+
+    @Test func `a body is published, and the purchase in it is linked and asked about`() async throws {
+        let cluster = try MockCluster()
+        defer { cluster.stop() }
+        for plan in TopicLayout().plans { try cluster.createTopic(plan.name, partitions: 1) }
+        func segment(_ text: String) -> String { Data(text.utf8).base64EncodedString().replacing("=", with: "") }
+        let jws = segment(#"{"alg":"ES256"}"#) + "." + segment(#"{"originalTransactionId":"77"}"#) + ".AAAA"
+        let path = try file(Array("user,jws\nanna,\(jws)\n,no body\n".utf8))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let transcript = ConsoleTranscript()
+        let environment = ["DATABASE_URL": options.connectionString, "KAFKA_BOOTSTRAP": cluster.bootstrapServers]
+        let arguments = ["import", path, "--by=otto", "--reason=moving"]
+        #expect(await PipelineTool.tool.run(arguments, environment, on: transcript) == 65)
+        #expect(transcript.notes.contains(":3: expected a signed transaction or a receipt as body"))
+        try Data("user,jws\nanna,\(jws)\n".utf8).write(to: URL(filePath: path))
+        #expect(await PipelineTool.tool.run(arguments, environment, on: transcript) == 0, "\(transcript.notes)")
+        #expect(transcript.output.contains("1 customer to ask Apple about, 1 body published"), "\(transcript.output)")
+        #expect(try await links() == ["77 Production anna"])
     }
 
     @Test(arguments: [
