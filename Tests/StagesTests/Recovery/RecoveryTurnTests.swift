@@ -175,6 +175,12 @@ import Worker
         try await rig.turn(worker)
         let counts = try await rig.client.run(RecoveryRequestTable.counts)
         #expect(counts.map { [$0.waiting, $0.unfinished] } == [[0, 2]])
+        for (days, count) in [(8, 0), (-8, 2)] {
+            _ = try await rig.client.query(
+                "UPDATE recovery_requests SET finished_at = finished_at - interval '\(days) days', imported_at = now()")
+            let known = try await rig.client.run(RecoveryRequestTable.counts)
+            #expect(known.reduce(0) { $0 + $1.unfinished } == count, "an import's answers are kept for longer")
+        }
         rig.apple.inject { _ in nil }
         let unfinished = Array(try await rig.client.run(RecoveryRequestTable.unfinished, (.production, nil)))
         _ = try await rig.client.run(RecoveryRequestTable.add, unfinished)

@@ -226,10 +226,12 @@ package enum RecoveryRequestTable {
         GROUP BY kind
         """)
 
-    /// The condition that Apple has refused a question for good.
+    /// The condition that Apple has refused a question for good within the last week.
     ///
     /// An unknown purchase is an answer, but the purchase cannot be finished.
-    private static let isUnfinished = "(result = 'refused' OR kind = 'finish' AND result <> 'done')"
+    private static let isUnfinished = """
+        (result = 'refused' OR kind = 'finish' AND result <> 'done') AND finished_at > now() - interval '7 days'
+        """
 
     /// The questions of an environment that failed for good.
     package static let unfinished = Statement<(environment: Environment, bundleID: Identifier?), Request>(
