@@ -12,8 +12,9 @@ struct APIFailureTests {
     private static let classified: [(Int, Int?, APIFailure.Action)] = [
         (400, 4_000_000, .refused), (400, 4_000_005, .restart), (400, 4_000_006, .notFound),
         (400, 4_000_008, .notFound), (400, 4_000_012, .restart), (400, 4_000_014, .restart), (400, 4_000_017, .restart),
-        (400, 3_999_999, .retry(after: nil)), (400, 4_010_000, .retry(after: nil)), (400, nil, .retry(after: nil)),
-        (401, nil, .stop), (401, 4_290_000, .stop), (403, nil, .retry(after: nil)),
+        (400, 4_000_048, .refused), (400, 4_000_183, .refused), (400, 4_000_185, .refused), (400, 4_000_187, .refused),
+        (400, 4_000_227, .refused), (400, 3_999_999, .retry(after: nil)), (400, 4_010_000, .retry(after: nil)),
+        (400, nil, .retry(after: nil)), (401, nil, .stop), (401, 4_290_000, .stop), (403, nil, .retry(after: nil)),
         (403, 4_000_000, .retry(after: nil)), (404, 4_040_001, .notFound), (404, 4_040_002, .retry(after: nil)),
         (404, 4_040_003, .stop), (404, 4_040_004, .retry(after: nil)), (404, 4_040_005, .notFound),
         (404, 4_040_006, .retry(after: nil)), (404, 4_040_010, .notFound), (404, nil, .retry(after: nil)),

@@ -18,7 +18,7 @@ struct AppStoreServerAPITests {
     @Test func `each endpoint is called as Apple documents it`() async throws {
         let rig = try await Rig([
             Self.lastPage, Self.lastPage, .of(#"{"data":[]}"#), Self.history, Self.history, Self.history, Self.history,
-            .of(#"{"status":0}"#), .of(),
+            .of(#"{"status":0}"#), .of(), .of(),
         ])
         let api = rig.api
         _ = try await api.notificationHistory(Self.window, onlyFailures: true)
@@ -32,6 +32,7 @@ struct AppStoreServerAPITests {
         #expect(refunds.revision == "2_r")
         #expect(try await api.lookUp(orderID: "MK1A2B3C4D") == Array(#"{"status":0}"#.utf8))
         try await api.finish("1000")
+        try await api.setAccountToken("7e3f2a10-52c0-4f53-9ab5-1fd1c1b0c6aa", ofPurchase: "1000")
         let requests = try rig.server.requests
         try #require(
             requests.map { $0.head.prefix { $0 != "\r\n" } } == [
@@ -41,11 +42,14 @@ struct AppStoreServerAPITests {
                 "GET /inApps/v2/history/1000?sort=ASCENDING&revision=1_x%20y HTTP/1.1",
                 "GET /inApps/v2/refund/lookup/1000 HTTP/1.1", "GET /inApps/v2/refund/lookup/1000?revision=1_r HTTP/1.1",
                 "GET /inApps/v1/lookup/MK1A2B3C4D HTTP/1.1", "POST /inApps/v1/transactions/1000/finish HTTP/1.1",
+                "PUT /inApps/v1/transactions/1000/appAccountToken HTTP/1.1",
             ])
         let times = #""startDate":1764115200000,"endDate":1764201600000"#
         #expect(requests[0].body == "{\(times),\"onlyFailures\":true}")
         #expect(requests[1].body == "{\(times),\"onlyFailures\":false}")
         #expect(requests[8].body.isEmpty)
+        #expect(requests[9].body == #"{"appAccountToken":"7e3f2a10-52c0-4f53-9ab5-1fd1c1b0c6aa"}"#)
+        #expect(requests[9].head.contains("Content-Type: application/json"))
         #expect(Set(try rig.tokens).count == 1)
         #expect(Set(requests.map(\.connection)) == [1])
     }
@@ -70,6 +74,7 @@ struct AppStoreServerAPITests {
             try await rig.failure { _ = try await $0.refundHistory(id) },
             try await rig.failure { _ = try await $0.lookUp(orderID: id) },
             try await rig.failure { try await $0.finish(id) },
+            try await rig.failure { try await $0.setAccountToken("t", ofPurchase: id) },
         ] { #expect(failure.action == .notFound) }
         #expect(try rig.server.requests.isEmpty)
     }

@@ -79,6 +79,7 @@ struct RequestPaceTests {
         #expect(history.interval(in: .sandbox, percent: 50) == .milliseconds(400))
         #expect(APIEndpoint.orderLookup.interval(in: .production, percent: 50) == .milliseconds(200))
         #expect(APIEndpoint.refundHistory.interval(in: .sandbox, percent: 100) == .seconds(1))
+        #expect(APIEndpoint.accountToken.interval(in: .production, percent: 50) == .milliseconds(100))
         #expect(history.interval(in: .production, percent: 0) == .seconds(2))
     }
 }

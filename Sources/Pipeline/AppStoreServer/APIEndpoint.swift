@@ -8,11 +8,13 @@ package enum APIEndpoint: String, Sendable, CaseIterable {
     case refundHistory = "refund history"
     case orderLookup = "order lookup"
     case finish = "finish transaction"
+    case accountToken = "account token"
 
     /// Apple's limit for one app in requests per second, from "Identifying rate limits"; enforced by the hour.
     private var requestsPerSecond: Int64 {
         switch self {
         case .refundHistory, .orderLookup: 10
+        case .accountToken: 20
         case .notificationHistory, .subscriptionStatuses, .transactionHistory, .finish: 50
         }
     }

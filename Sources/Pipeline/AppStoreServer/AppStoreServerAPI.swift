@@ -138,6 +138,18 @@ extension AppStoreServerAPI {
         let id = try Self.checked(transactionID, .finish)
         _ = try await send(.finish, .post([]), path: "/inApps/v1/transactions/\(id)/finish")
     }
+
+    /// Sets the account token of a purchase, in place of another one; may be repeated.
+    ///
+    /// For a subscription Apple signs the present transaction and later ones with it, and no past one ("Set App
+    /// Account Token"). Family members' purchases and assigned seats are refused.
+    package func setAccountToken(_ token: String, ofPurchase originalTransactionID: String) async throws(APIFailure) {
+        let id = try Self.checked(originalTransactionID, .accountToken)
+        var body = JSONWriter()
+        body.object { $0.optionalString("appAccountToken", token) }
+        let path = "/inApps/v1/transactions/\(id)/appAccountToken"
+        _ = try await send(.accountToken, .put(body.bytes), path: path)
+    }
 }
 
 extension AppStoreServerAPI {
@@ -209,7 +221,10 @@ extension AppStoreServerAPI {
             HTTPSHeader("Authorization", "Bearer \(token)"), HTTPSHeader("Accept", "application/json"),
             HTTPSHeader("User-Agent", "entitlement-pipeline"),
         ]
-        if case .post = method { headers.append(HTTPSHeader("Content-Type", "application/json")) }
+        switch method {
+        case .get: break
+        case .post, .put: headers.append(HTTPSHeader("Content-Type", "application/json"))
+        }
         return HTTPSRequest(method, url: address.url + path, headers: headers)
     }
 }

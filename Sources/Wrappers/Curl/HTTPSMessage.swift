@@ -3,6 +3,7 @@ package struct HTTPSRequest: Sendable {
     package enum Method: Sendable {
         case get
         case post([UInt8])
+        case put([UInt8])
     }
 
     package var method: Method

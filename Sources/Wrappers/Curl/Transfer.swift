@@ -102,8 +102,13 @@ extension Transfer {
         unsafe setting.apply(ccurl_set_error_buffer(easy, errorBuffer))
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe setting.apply(ccurl_set_receivers(easy, headerReceived, bodyReceived, context))
-        if case .post(let bytes) = request.method {
-            unsafe setting.apply(ccurl_set_body(easy, bytes, curl_off_t(bytes.count)))
+        switch request.method {
+        case .get: break
+        case .put(let bytes):
+            // libcurl's own option for PUT reads a file.
+            setting.text(CURLOPT_CUSTOMREQUEST, "PUT")
+            fallthrough
+        case .post(let bytes): unsafe setting.apply(ccurl_set_body(easy, bytes, curl_off_t(bytes.count)))
         }
         try addHeaders()
         unsafe setting.apply(ccurl_set_headers(easy, headerList))

@@ -6,6 +6,7 @@ package enum AppleEndpoint: String, CaseIterable, Sendable {
     case refundHistory = "GET /inApps/v2/refund/lookup/{id}"
     case orderLookup = "GET /inApps/v1/lookup/{id}"
     case finish = "POST /inApps/v1/transactions/{id}/finish"
+    case accountToken = "PUT /inApps/v1/transactions/{id}/appAccountToken"
 
     /// The endpoint of a request, and the ID in its path.
     ///

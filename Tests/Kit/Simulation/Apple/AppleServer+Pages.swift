@@ -23,6 +23,11 @@ extension AppleServer {
             _ = try purchase(seen.id, bundleID)
             world.state.withLock { $0.finished.append(seen.id) }
             return HTTPResponse()
+        case .accountToken:
+            let transactions = try purchase(seen.id, bundleID)
+            let token = try? JSONDocument(parsing: request.body).root["appAccountToken"]?.string
+            try world.setAccountToken(token ?? "", of: transactions, id: seen.id, at: seen.time)
+            return HTTPResponse()
         }
     }
 

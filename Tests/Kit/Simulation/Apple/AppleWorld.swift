@@ -37,6 +37,7 @@ package final class AppleWorld: Sendable {
         var renewals: [String: Renewal] = [:]
         var changes = 0
         var finished: [String] = []
+        var accountTokens: [SetAccountToken] = []
     }
 
     package let authority: CertificateAuthority
