@@ -148,6 +148,37 @@ import Topology
         cluster.stop()
     }
 
+    @Test func `account tokens are counted by result, and not mentioned without any`() async throws {
+        let cluster = try await cluster()
+        let options = try await PostgresServer.shared.migratedDatabase()
+        let connection = try await PostgresConnection.connect(options)
+        let environment = ["KAFKA_BOOTSTRAP": cluster.bootstrapServers, "DATABASE_URL": options.connectionString]
+        for (line, member) in [
+            (nil, "{}"), ("account tokens for Apple: 2 done, 1 waiting", #"{"done":2,"waiting":1}"#),
+        ] {
+            if line != nil {
+                _ = try await connection.query(
+                    """
+                    INSERT INTO recovery_requests (environment, bundle_id, kind, subject, user_id, result)
+                    VALUES ('Production', 'a', 'account_token', '1', 'anna', 'done'),
+                           ('Production', 'a', 'account_token', '2', 'anna', 'done'),
+                           ('Production', 'a', 'account_token', '3', 'anna', NULL),
+                           ('Production', 'a', 'finish', '4', NULL, 'done')
+                    """)
+            }
+            for arguments in [["status"], ["status", "--json"]] {
+                let transcript = ConsoleTranscript()
+                let context = CommandContext(console: transcript.console(), environment: environment)
+                #expect(await PipelineTool.tool.run(arguments, in: context) == 0)
+                let text = arguments.count > 1 ? #""account_tokens":\#(member)"# : line ?? "account tokens"
+                #expect(
+                    transcript.output.contains(text) == (arguments.count > 1 || line != nil), "\(transcript.output)")
+            }
+        }
+        await connection.close()
+        cluster.stop()
+    }
+
     @Test func `the delay of events of time is shown with a database`() async throws {
         let cluster = try await cluster()
         let options = try await PostgresServer.shared.migratedDatabase()

@@ -35,7 +35,8 @@ import Testing
             #expect(
                 error?.problems.map(\.message) == [
                     "there is no such member\(hint) The members are bundle_id, environment, "
-                        + "app_apple_id, roots, test_root_in_production, api_issuer_id, api_key_id, api_key_file"
+                        + "app_apple_id, roots, test_root_in_production, api_issuer_id, api_key_id, api_key_file, "
+                        + "set_account_token"
                 ])
         }
     }
@@ -71,11 +72,12 @@ import Testing
     @Test func `the key for Apple's server is read whole, and printed as it is read`() throws {
         let text = """
             [{"bundle_id":"a","environment":"Sandbox","api_issuer_id":"I","api_key_id":"K",\
-            "api_key_file":"/nowhere/key.p8"}]
+            "api_key_file":"/nowhere/key.p8","set_account_token":true}]
             """
         let values = try Example.read(["APPS": text])
         let key = APIKeySetting(issuerID: "I", keyID: "K", keyFile: "/nowhere/key.p8")
         #expect(values[Example.apps]?.first?.api == key)
+        #expect(values[Example.apps]?.first?.setsAccountTokens == true)
         #expect(values.canonicalText(of: [Example.apps.declaration]).contains(text))
     }
 

@@ -48,8 +48,9 @@ enum DeclaredStatements {
         RecoveryRequestTable.add, RecoveryRequestTable.addStale, RecoveryRequestTable.due,
         RecoveryRequestTable.awaitOwner, RecoveryRequestTable.advance, RecoveryRequestTable.finish,
         RecoveryRequestTable.delay, RecoveryRequestTable.prune, RecoveryRequestTable.states,
-        RecoveryRequestTable.counts, RecoveryRequestTable.unfinished, ImportTable.add, ImportTable.counts,
-        ImportTable.open, UserPurchases.all,
+        RecoveryRequestTable.counts, RecoveryRequestTable.unfinished, RecoveryRequestTable.addTokens,
+        RecoveryRequestTable.withdrawTokens, RecoveryRequestTable.tokenToSet, RecoveryRequestTable.tokenCounts,
+        RecoveryRequestTable.tokenStates, ImportTable.add, ImportTable.counts, ImportTable.open, UserPurchases.all,
     ]
 
     private static let reading: [any DeclaredStatement] = [

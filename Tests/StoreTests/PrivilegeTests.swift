@@ -120,6 +120,7 @@ import Testing
         "entitle-worker, link-worker, pipeline-operator": ["lock_in_order", "lock_projection", "wait_for_sharers"],
         "entitle-worker, pipeline-operator": ["announce_boundaries", "lock_users"],
         "link-worker, pipeline-operator": ["lock_accounts", "lock_ownership"],
+        "recovery-worker": ["account_token_to_set"],
         "pipeline-operator": ["forget_user", "reapply_ownership_rules", "stored_about_user"],
         "pipeline-operator, support": [
             "explain_transaction", "explain_user", "grant_entitlement", "ledger_credit", "revoke_grant",

@@ -18,6 +18,9 @@ package struct AppSetting: Hashable, Sendable {
     ///
     /// `nil` if Apple is not asked about this app.
     package var api: APIKeySetting?
+
+    /// Whether Apple gets the account tokens of users for purchases that were linked otherwise.
+    package var setsAccountTokens = false
 }
 
 /// A key of App Store Connect (Users and Access, Integrations, In-App Purchase).
@@ -50,6 +53,7 @@ enum AppMember: String, CaseIterable {
     case issuerID = "api_issuer_id"
     case keyID = "api_key_id"
     case keyFile = "api_key_file"
+    case setsAccountTokens = "set_account_token"
 
     static let names = allCases.map(\.rawValue)
 
@@ -60,7 +64,7 @@ enum AppMember: String, CaseIterable {
         case .environment: "one of \(AppleEnvironment.names)"
         case .appAppleID: "a positive integer"
         case .roots: "a list of one or more paths of PEM or DER files"
-        case .isTestRootInProduction: "true or false"
+        case .isTestRootInProduction, .setsAccountTokens: "true or false"
         case .issuerID, .keyID: "a text of 1 to 255 bytes"
         case .keyFile: "the path of a file, a text of 1 to 255 bytes"
         }
@@ -71,7 +75,7 @@ enum AppMember: String, CaseIterable {
         case .bundleID, .environment: "required"
         case .appAppleID: "required in Production"
         case .roots: "required for Xcode and LocalTesting"
-        case .isTestRootInProduction: "optional"
+        case .isTestRootInProduction, .setsAccountTokens: "optional"
         case .issuerID, .keyID, .keyFile: "all three or none"
         }
     }
@@ -86,6 +90,8 @@ enum AppMember: String, CaseIterable {
         case .issuerID: "Issuer ID of the App Store Connect key by which `recovery-worker` asks Apple."
         case .keyID: "ID of that key."
         case .keyFile: "The private key (.p8), which `recovery-worker` alone reads, again when it is replaced."
+        case .setsAccountTokens:
+            "Whether Apple gets the account tokens of users whose purchases were linked otherwise; false unless set."
         }
     }
 }

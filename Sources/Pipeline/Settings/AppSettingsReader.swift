@@ -36,11 +36,12 @@ struct AppSettingsReader {
         let environment = environment(of: value, at: path)
         let appAppleID = appAppleID(of: value, at: path)
         let roots = roots(value["roots"], at: path)
-        let isTest = isTestRootInProduction(of: value, at: path)
+        let isTest = flag(.isTestRootInProduction, of: value, at: path)
         guard let bundleID, let environment else { return nil }
         let app = AppSetting(
             bundleID: bundleID, environment: environment, appAppleID: appAppleID, rootFiles: roots,
-            isTestRootInProduction: isTest, api: api(of: value, at: path))
+            isTestRootInProduction: isTest, api: api(of: value, at: path),
+            setsAccountTokens: flag(.setsAccountTokens, of: value, at: path))
         checkTogether(app, hasRoots: value["roots"] != nil, at: path)
         return app
     }
@@ -55,6 +56,9 @@ struct AppSettingsReader {
         }
         if app.isTestRootInProduction, !isProduction || !hasRoots {
             report("\(path).test_root_in_production", "only stands beside roots and environment Production")
+        }
+        if app.setsAccountTokens, app.api == nil {
+            report("\(path).set_account_token", "only stands beside api_issuer_id, api_key_id and api_key_file")
         }
         if Self.localEnvironments.contains(app.environment), !hasRoots {
             report("\(path).roots", "required for \(app.environment): expected the certificate exported from Xcode")
@@ -117,8 +121,7 @@ struct AppSettingsReader {
         }
     }
 
-    private mutating func isTestRootInProduction(of app: JSONValue, at path: String) -> Bool {
-        let member = AppMember.isTestRootInProduction
+    private mutating func flag(_ member: AppMember, of app: JSONValue, at path: String) -> Bool {
         guard let value = app[member.rawValue], !value.isNull else { return false }
         guard let flag = value.bool else {
             mismatch(member, value, at: path)

@@ -191,6 +191,7 @@ extension SettingKind where Value == [AppSetting] {
             (.roots, app.rootFiles.isEmpty ? nil : app.rootFiles),
             (.isTestRootInProduction, app.isTestRootInProduction ? true : nil), (.issuerID, app.api?.issuerID),
             (.keyID, app.api?.keyID), (.keyFile, app.api?.keyFile),
+            (.setsAccountTokens, app.setsAccountTokens ? true : nil),
         ]
         return .object(
             members.compactMap { member, value in

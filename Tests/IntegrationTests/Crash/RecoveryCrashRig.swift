@@ -1,9 +1,11 @@
+import AppStore
 import Foundation
 import Kafka
 import KitWrappers
 import Postgres
 import Records
 import Simulation
+import Store
 import Synchronization
 import TestSupport
 import Testing
@@ -21,7 +23,8 @@ struct RecoveryCrashRig {
 
     /// - Parameter statement: the kind of statement at which the gate stands; nil without one.
     static func run(holding statement: String?, _ body: (RecoveryCrashRig) async throws -> Void) async throws {
-        let apple = try SimulatedApple(AppleWorld(authority: CertificateAuthority()), apps: [.pro])
+        let apple = try SimulatedApple(
+            AppleWorld(authority: CertificateAuthority()), apps: [.pro], setsAccountTokens: true)
         defer { apple.stop() }
         let traffic = try DemoTraffic(seed: 5, bodyCount: DemoTraffic.bodyCountMin)
         try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
@@ -63,6 +66,18 @@ struct RecoveryCrashRig {
                    CASE WHEN begin IS NOT NULL THEN now() END, begin, $4::int8, begin
             FROM (SELECT $3::int8 AS begin) AS given
             """, [.text(DemoApp.pro.bundleID), .text(job)] + bounds)
+    }
+
+    /// Sells purchases of users of their own, whose tokens are due.
+    func beginTokens(_ ids: Set<String>) async throws {
+        try await beginFinishing()
+        for id in ids {
+            try world.sell(id)
+            _ = try await connection.query(AppleWorld.storing(id, owner: "'user-\(id)'", purchased: 0))
+        }
+        let app = RecoveredApp(environment: .production, bundleID: Identifier(DemoApp.pro.bundleID))
+        _ = try await connection.run(RecoveryRequestTable.addTokens, app)
+        _ = try await connection.query("UPDATE recovery_requests SET due_at = now()")
     }
 
     func sell(_ id: String, _ connection: PostgresConnection) async throws {

@@ -93,5 +93,43 @@ extension PipelineTests {
                 try await rig.work { rig.world.finished.contains(uncommitted) }
             }
         }
+
+        /// The steps of setting a purchase's account token.
+        enum TokenStep: CaseIterable {
+            case linking, asking
+            /// Apple has set the token, but its answer does not reach the worker.
+            case answering
+            case marking
+
+            var heldStatement: String? {
+                switch self {
+                case .asking, .answering: nil
+                case .linking: "INSERT ON account_links"
+                case .marking: "UPDATE OF finished_at ON recovery_requests"
+                }
+            }
+        }
+
+        @Test(.needsBuiltWorkers, arguments: TokenStep.allCases)
+        func `killed at any step, the worker sets each user's one token`(step: TokenStep) async throws {
+            try await RecoveryCrashRig.run(holding: step.heldStatement) { rig in
+                let ids = Set((1...9).map { "\($0)" })
+                try await rig.beginTokens(ids)
+                for number in 1...Self.kills {
+                    switch step {
+                    case .asking: try await rig.kill(asking: .accountToken, 2, .error(status: 500, code: nil))
+                    case .answering: try await rig.kill(asking: .accountToken, 1, .cutBody)
+                    case .linking, .marking: try await rig.killAtGate(undoing: number % 2 == 1)
+                    }
+                    // A failed request waits for a minute.
+                    _ = try await rig.connection.query("UPDATE recovery_requests SET due_at = now()")
+                }
+                let waiting = "recovery_requests WHERE finished_at IS NULL"
+                try await rig.work { try await rig.values(of: "subject", in: waiting).isEmpty }
+                let links = try await rig.values(of: "user_id || ' ' || key", in: "account_links")
+                #expect(links == Set(rig.world.accountTokens.map { "user-\($0.originalID) \($0.token)" }))
+                #expect(links.count == ids.count)
+            }
+        }
     }
 }

@@ -2,11 +2,12 @@ package import Simulation
 
 extension AppleWorld {
     /// Signs a purchase in the demo's first app; the same ID is its original transaction's.
-    package func sell(_ id: String) throws {
+    package func sell(_ id: String, ownership: String = "PURCHASED") throws {
         var fields = TransactionFields()
         fields.transactionID = id
         fields.originalTransactionID = id
         fields.bundleID = DemoApp.pro.bundleID
+        fields.inAppOwnershipType = ownership
         add(try authority.sign(fields.json))
     }
 

@@ -28,10 +28,13 @@ final class RecoveryRig: Sendable {
     let world: AppleWorld
     let apple: AppleServer
     let client: PostgresClient
+    /// The database's URL, for `pipeline`.
+    let url: String
     let log = RecordingLogHandler()
     /// The metrics of the worker that was made last.
     private let registry = Mutex(MetricsRegistry())
     let apps: [DemoApp]
+    private let setsAccountTokens: Bool
     let keyPath: String
     let authorityFile: String
     private let published = Mutex<[ProducerRecord]>([])
@@ -39,11 +42,14 @@ final class RecoveryRig: Sendable {
     /// Whether records stay without acknowledgement.
     let isBrokerDown = Atomic(false)
 
-    init(_ apps: [DemoApp] = [.pro]) async throws {
+    init(_ apps: [DemoApp] = [.pro], setsAccountTokens: Bool = false) async throws {
         self.apps = apps
+        self.setsAccountTokens = setsAccountTokens
         world = try AppleWorld(authority: CertificateAuthority())
         apple = try AppleServer(world)
-        client = try await StageDatabase.make()
+        let options = try await StageDatabase.options()
+        client = PostgresClient(options, connectionsMax: 8)
+        url = options.connectionString
         keyPath = NSTemporaryDirectory() + "api-key-\(UUID().uuidString)"
         authorityFile = NSTemporaryDirectory() + "apple-\(UUID().uuidString)"
         try apple.rootPEM.write(toFile: authorityFile, atomically: true, encoding: .utf8)
@@ -87,7 +93,8 @@ final class RecoveryRig: Sendable {
         let apps = apps.map { app in
             """
             {"bundle_id":"\(app.bundleID)","environment":"Production","app_apple_id":1,\
-            "api_issuer_id":"issuer","api_key_id":"KEY1","api_key_file":"\(keyPath)"}
+            "api_issuer_id":"issuer","api_key_id":"KEY1","api_key_file":"\(keyPath)",\
+            "set_account_token":\(setsAccountTokens)}
             """
         }
         return try WorkerProgram.recovery.schema.read(
@@ -138,9 +145,12 @@ final class RecoveryRig: Sendable {
     }
 
     /// Makes every job due.
-    func wake() async throws {
+    ///
+    /// - Parameter tokensToo: whether tokens, which wait for a day, are due too.
+    func wake(tokensToo: Bool = true) async throws {
         try await begin()
-        _ = try await client.query("UPDATE recovery_requests SET due_at = now()")
+        _ = try await client.query(
+            "UPDATE recovery_requests SET due_at = now() WHERE kind <> 'account_token' OR \(tokensToo)")
     }
 
     /// Leaves one job with one slice to read, whose pages come one after the other.

@@ -10,13 +10,19 @@ import Telemetry
 final class APIAccess: Sendable {
     let app: RecoveredApp
     let api: AppStoreServerAPI
+    /// Whether Apple gets account tokens of this app's users.
+    let setsAccountTokens: Bool
     private let setting: APIKeySetting
     /// The contents of the key file when it was last read; the file may have held no valid key.
     private let contents: Mutex<[UInt8]?>
 
     /// - Parameter make: creates the client for credentials.
-    init(_ app: RecoveredApp, _ setting: APIKeySetting, make: (APICredentials) throws -> AppStoreServerAPI) throws {
+    init(
+        _ app: RecoveredApp, _ setting: APIKeySetting, setsAccountTokens: Bool,
+        make: (APICredentials) throws -> AppStoreServerAPI
+    ) throws {
         self.app = app
+        self.setsAccountTokens = setsAccountTokens
         self.setting = setting
         let file = FileBytes.read(setting.keyFile) ?? []
         api = try make(try APICredentials(app, setting, keyFile: file))

@@ -141,11 +141,13 @@ extension AppRecovery {
         if slice.job == .complete { try await completed() }
     }
 
-    /// Adds questions about stale subscriptions, and deletes notifications that Apple no longer lists.
+    /// Adds questions about stale subscriptions and purchases without a token, and deletes notifications that Apple
+    /// no longer lists.
     private func completed() async throws {
         let now = Timestamp.now
         var pipeline = Pipeline()
         pipeline.add(RecoveryRequestTable.addStale, (app, RecoveryPlan.staleBefore(now), plan.staleMax))
+        if access.setsAccountTokens { pipeline.add(RecoveryRequestTable.addTokens, app) }
         pipeline.add(AppleNotificationTable.prune, (app, RecoveryPlan.earliest(app, at: now).before(days: 1)))
         pipeline.add(RecoveryRequestTable.prune, (app, RecoveryPlan.answersBefore(now)))
         let sweep = pipeline

@@ -32,6 +32,11 @@ extension AppRecovery {
             try await api.finish(id)
             metrics.answered(.finish)
             try await finish(request, .done)
+        case .accountToken:
+            guard let token = try await client.run(RecoveryRequestTable.tokenToSet, request)[0] else { return }
+            try await api.setAccountToken(token, ofPurchase: id)
+            metrics.answered(.accountToken)
+            try await finish(request, .done)
         case .subscriptions: try await publish(try await api.subscriptionStatuses(id), request, by: deliver)
         case .order: try await publish(try await api.lookUp(orderID: id), request, by: deliver)
         case .transactions:
@@ -96,8 +101,11 @@ extension AppRecovery {
         switch failure.action {
         case .notFound: try await finish(request, .notFound)
         case .refused:
-            log.warning("request refused by Apple", logged(request).appending(["error": .string("\(failure)")]))
-            try await finish(request, .refused)
+            let result = RecoveryRequestTable.Result(refusal: failure)
+            if result == .refused {
+                log.warning("request refused by Apple", logged(request).appending(["error": .string("\(failure)")]))
+            }
+            try await finish(request, result)
         case .retry(after: nil):
             try await delay(request)
             if failure.httpStatus == nil { throw failure }
@@ -119,5 +127,18 @@ extension AppRecovery {
 
     private func logged(_ request: Request) -> LogMetadata {
         ["recovery.kind": .string(request.kind.rawValue), "recovery.subject": .string(request.subject.text)]
+    }
+}
+
+extension RecoveryRequestTable.Result {
+    /// The property of the purchase by which Apple refuses it: `FamilyTransactionNotSupportedError` or
+    /// `InvalidAssignedTransactionNotSupportedError`.
+    fileprivate init(refusal: APIFailure) {
+        self =
+            switch refusal.errorCode {
+            case 4_000_185: .familyShared
+            case 4_000_227: .assigned
+            default: .refused
+            }
     }
 }

@@ -12,6 +12,7 @@ extension RecoveryRequestTable.Kind {
         case .refunds: .refundHistory
         case .order: .orderLookup
         case .finish: .finish
+        case .accountToken: .accountToken
         }
     }
 }
@@ -59,8 +60,8 @@ package struct RecoveryMetrics: Sendable {
             "recovery_progress_ratio", "Share of the window that the present run has read; 1 between runs.",
             labels: ["environment", "bundle_id", "work"])
         waiting = registry.gauge(
-            "recovery_waiting_requests", "Questions about single purchases that wait for Apple's answer, by kind.",
-            labels: ["kind"])
+            "recovery_waiting_requests",
+            "Questions and messages about single purchases that Apple has not answered, by kind.", labels: ["kind"])
         unfinished = registry.gauge(
             "recovery_unfinished_requests", "Questions of the last days that Apple has refused for good, by kind.",
             labels: ["kind"])

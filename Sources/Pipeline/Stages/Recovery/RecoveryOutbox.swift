@@ -135,7 +135,11 @@ extension RecoveryOutbox {
     /// - Returns: the work that is due.
     private func prepare(_ connection: PostgresConnection) async throws -> [RecoveryWork] {
         if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
-            _ = try await connection.run(RecoveryWindowTable.configure, (Array(apps.keys), finishes, .now))
+            var pipeline = Pipeline()
+            pipeline.add(RecoveryWindowTable.configure, (Array(apps.keys), finishes, .now))
+            let setters = apps.values.filter(\.access.setsAccountTokens)
+            pipeline.add(RecoveryRequestTable.withdrawTokens, setters.map(\.app))
+            _ = try await connection.run(pipeline)
             isAlone = true
         }
         var pipeline = Pipeline()

@@ -76,14 +76,15 @@ enum RecoveredApps {
     private static let servedEnvironments = [AppleEnvironment.production.rawValue, AppleEnvironment.sandbox.rawValue]
 
     private static func access(
-        _ app: AppSetting, key: APIKeySetting, server: LoopbackServer?, _ settings: SettingsValues
+        _ setting: AppSetting, key: APIKeySetting, server: LoopbackServer?, _ settings: SettingsValues
     ) throws -> APIAccess {
-        let app = RecoveredApp(environment: Environment(rawValue: app.environment), bundleID: Identifier(app.bundleID))
+        let app = RecoveredApp(
+            environment: Environment(rawValue: setting.environment), bundleID: Identifier(setting.bundleID))
         var options = HTTPSOptions()
         options.proxy = settings[RecoverySettings.proxy]
         // Enough connections for all kinds, so that a hanging endpoint does not block another.
         options.connectionsMax = SideBySide.itemsMax * RecoveryWork.Kind.allCases.count
-        return try APIAccess(app, key) { [options] credentials in
+        return try APIAccess(app, key, setsAccountTokens: setting.setsAccountTokens) { [options] credentials in
             try AppStoreServerAPI(
                 credentials, server: server, https: options, limitPercent: settings[RecoverySettings.rateShare])
         }

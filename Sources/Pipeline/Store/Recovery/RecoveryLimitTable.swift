@@ -6,6 +6,7 @@ package struct RecoveryWork: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case missed, complete
         case subscriptions, transactions, refunds, order, finish
+        case accountToken = "account_token"
 
         /// The job over the notification history.
         ///

@@ -13,6 +13,8 @@ package enum RecoveryRequestTable {
         case order
         /// The message to Apple that the purchase was delivered.
         case finish
+        /// The account token of its owner for a purchase, by its original transaction ID.
+        case accountToken = "account_token"
     }
 
     package struct Request: Hashable, Identifiable, Sendable {
@@ -23,12 +25,19 @@ package enum RecoveryRequestTable {
         ///
         /// `nil` before its first page.
         package let revision: String?
+        /// The owner whose token is set.
+        ///
+        /// `nil` for the other kinds.
+        package let userID: Identifier?
 
-        package init(app: RecoveredApp, kind: Kind, subject: Identifier, revision: String? = nil) {
+        package init(
+            app: RecoveredApp, kind: Kind, subject: Identifier, revision: String? = nil, userID: Identifier? = nil
+        ) {
             self.app = app
             self.kind = kind
             self.subject = subject
             self.revision = revision
+            self.userID = userID
         }
 
         /// The ID, unique among an app's questions of one kind.
@@ -36,8 +45,8 @@ package enum RecoveryRequestTable {
 
         fileprivate static let reader = RowReader(
             Request.init, RecoveredApp.reader,
-            RowReader<String>(stringLiteral: "kind").map { Kind(rawValue: $0) ?? .subscriptions }, "subject", "revision"
-        )
+            RowReader<String>(stringLiteral: "kind").map { Kind(rawValue: $0) ?? .subscriptions }, "subject",
+            "revision", "user_id")
 
         static let columns: Columns<Request> = [
             Column("environment", \.app.environment), Column("bundle_id", \.app.bundleID),
@@ -48,6 +57,8 @@ package enum RecoveryRequestTable {
     package enum Result: String, Sendable {
         case done, refused
         case notFound = "not_found"
+        /// The purchase came by Family Sharing, or by a seat that somebody else has paid.
+        case familyShared = "family_shared", assigned
     }
 
     /// Adds questions; an answered question is asked again.
@@ -111,7 +122,7 @@ package enum RecoveryRequestTable {
     package static let due = Statement<(app: RecoveredApp, kind: Kind), Request>(
         RecoveredApp.parameters { $0.app } + [.value("kind", \.kind.rawValue)], returning: Request.reader,
         """
-        SELECT environment, bundle_id, kind, subject, revision FROM recovery_requests
+        SELECT environment, bundle_id, kind, subject, revision, user_id FROM recovery_requests
         WHERE environment = $environment AND bundle_id = $bundle_id
           AND kind = $kind AND finished_at IS NULL AND due_at <= now()
         ORDER BY due_at LIMIT \(dueMax)
@@ -176,18 +187,19 @@ package enum RecoveryRequestTable {
         """
         DELETE FROM recovery_requests
         WHERE environment = $environment AND bundle_id = $bundle_id
-          AND finished_at < timestamptz_from_ms($before_ms)
+          AND finished_at < timestamptz_from_ms($before_ms) AND kind <> 'account_token'
           AND (imported_at IS NULL OR imported_at < now() - interval '180 days')
         """)
 
     private static let isRequest = """
         environment = $environment AND bundle_id = $bundle_id AND kind = $kind
-          AND subject = $subject
+          AND subject = $subject AND user_id IS NOT DISTINCT FROM $user_id
         """
 
     private static func ofRequest<Input>(_ request: @escaping @Sendable (Input) -> Request) -> [Parameter<Input>] {
         RecoveredApp.parameters { request($0).app } + [
             .value("kind") { request($0).kind.rawValue }, .value("subject") { request($0).subject },
+            .value("user_id") { request($0).userID },
         ]
     }
 
@@ -206,7 +218,7 @@ package enum RecoveryRequestTable {
         returning: RowReader(State.init, Request.reader, "published_count", "result"),
         """
         SELECT known.environment, known.bundle_id, known.kind, known.subject,
-               NULL::text AS revision, known.published_count, known.result
+               NULL::text AS revision, known.user_id, known.published_count, known.result
         FROM $asked
         CROSS JOIN LATERAL (
             SELECT * FROM recovery_requests AS known
@@ -228,16 +240,18 @@ package enum RecoveryRequestTable {
 
     /// The condition that Apple has refused a question for good within the last week.
     ///
-    /// An unknown purchase is an answer, but the purchase cannot be finished.
+    /// An unknown purchase is an answer, but the purchase cannot be finished. The index
+    /// `recovery_requests_unfinished` has the same condition without the week.
     private static let isUnfinished = """
-        (result = 'refused' OR kind = 'finish' AND result <> 'done') AND finished_at > now() - interval '7 days'
+        kind <> 'account_token' AND (result = 'refused' OR kind = 'finish' AND result <> 'done')
+            AND finished_at > now() - interval '7 days'
         """
 
     /// The questions of an environment that failed for good.
     package static let unfinished = Statement<(environment: Environment, bundleID: Identifier?), Request>(
         [.value("environment", \.environment), .value("bundle_id", \.bundleID)], returning: Request.reader,
         """
-        SELECT environment, bundle_id, kind, subject, NULL::text AS revision
+        SELECT environment, bundle_id, kind, subject, NULL::text AS revision, user_id
         FROM recovery_requests
         WHERE environment = $environment AND bundle_id = coalesce($bundle_id, bundle_id)
           AND \(isUnfinished)

@@ -96,7 +96,7 @@ package struct DatabaseRole: Sendable {
             (read, ["schema_migrations", "notifications", "renewals", "transactions", "owners", "owner_changes"]),
             (keep, ["apple_notifications", "recovery_requests", "recovery_slices", "recovery_windows"]),
             (raise, ["recovery_limits"]),
-        ])
+        ], functions: ["account_token_to_set"])
 
     private static let deadLetters: TableRights = (
         read,

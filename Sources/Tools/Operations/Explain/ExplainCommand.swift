@@ -67,8 +67,12 @@ private struct Explanation {
         let keys = answer["purchases"]?.elements.compactMap { PurchaseKey(explained: $0) } ?? []
         // The rules are computed as entitle-worker does, from all facts of the purchases.
         let rules = keys.isEmpty ? [:] : try await Reprojector(client: client).contributions(of: keys)
+        let states = try await client.run(RecoveryRequestTable.tokenStates, keys)
+        let tokens = Dictionary(states.map { ($0.purchase, $0) }, uniquingKeysWith: { first, _ in first })
         json = JSONContent(answer, each: "purchases") { purchase in
-            let own = PurchaseKey(explained: purchase).flatMap { rules[$0] }?.filter { rule in
+            let key = PurchaseKey(explained: purchase)
+            let token = key.flatMap { tokens[$0] }.map { ["result": $0.result, "at": $0.at] as JSONContent }
+            let own = key.flatMap { rules[$0] }?.filter { rule in
                 rule.userID == nil || user == nil || rule.userID == user
             }
             let byID = Dictionary(grouping: own ?? [], by: \.transactionID)
@@ -76,7 +80,7 @@ private struct Explanation {
                 JSONContent(transaction) + [
                     "rules": transaction["transaction_id"]?.identifier.flatMap { byID[$0] } ?? []
                 ]
-            }
+            } + ["apple_account_token": token]
         }
     }
 }

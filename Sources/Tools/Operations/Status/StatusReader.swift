@@ -10,8 +10,9 @@ extension ToolCommand {
         "status",
         "Shows what each stage has settled, what is waiting for it and since when, and the members "
             + "of its group.\n\nReads from Kafka, and from the database, where one is named, the waits of hours "
-            + "that Apple's server has asked for and the delay of the feed's events of time; the workers are "
-            + "not involved. Exit code 1 when something does not add up or a topic's settings do harm. "
+            + "that Apple's server has asked for, the delay of the feed's events of time and the account tokens "
+            + "that Apple gets; the workers are not involved. Exit code 1 when something does not add up or a "
+            + "topic's settings do harm. "
             + "With --watch it repeats the report with the records settled per second and the time until nothing "
             + "waits, by what has changed between two reports: in place on a terminal, else in "
             + "lines that begin with the time. It waits for a broker that does not answer.",
@@ -77,7 +78,9 @@ struct StatusReader {
             deadLettersHeld: reconciliation.flows.first { $0.topic == deadLetters }?.held ?? 0,
             differences: topics.differences,
             waits: try await database?.withDatabase { try await AppleWait.read($0, at: now) } ?? [],
-            backlog: try await database?.withDatabase { try await $0.run(OutboxTable.backlog)[0] },
+            accountTokens: try await database?.withDatabase {
+                Array(try await $0.run(RecoveryRequestTable.tokenCounts))
+            } ?? [], backlog: try await database?.withDatabase { try await $0.run(OutboxTable.backlog)[0] },
             topicsUnanswered: topics.unanswered, membersUnanswered: groups.unanswered, now: now)
     }
 

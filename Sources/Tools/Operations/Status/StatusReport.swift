@@ -19,6 +19,8 @@ struct StatusReport: Report, Sendable {
     let differences: [TopicDifference]
     /// Pauses of hours that Apple's server has asked for.
     var waits: [AppleWait] = []
+    /// The purchases whose account token Apple gets, by result.
+    var accountTokens: [(result: String, count: Int64)] = []
     /// The unpublished part of the feed.
     ///
     /// `nil` without a database.
@@ -54,7 +56,7 @@ struct StatusReport: Report, Sendable {
         }
         let findings = (idle + problems).map { TextPart.line($0, isBad: true) }
         let shares = former == nil ? memberParts : []
-        return [.table(table), .blank] + shares + ([deadLetters] + boundaries).map { .line($0) } + findings
+        return [.table(table), .blank] + shares + ([deadLetters] + boundaries + tokens).map { .line($0) } + findings
             + gaps.map { .line($0) }
     }
 
@@ -68,7 +70,7 @@ struct StatusReport: Report, Sendable {
             return "\(stage.stage.name): \(Quantity.grouped(stage.settled)) settled\(rate), "
                 + "\(Quantity.grouped(stage.lag)) waiting\(waiting)" + (drain == "-" ? "" : ", drained in \(drain)")
         }
-        return (stages + [deadLetters] + boundaries + idle + problems + gaps).map { "\(time) \($0)" }
+        return (stages + [deadLetters] + boundaries + tokens + idle + problems + gaps).map { "\(time) \($0)" }
     }
 
     /// A table of the members, with their partitions and the number of waiting records.
@@ -108,6 +110,12 @@ struct StatusReport: Report, Sendable {
         } ?? []
     }
 
+    private var tokens: [String] {
+        guard !accountTokens.isEmpty else { return [] }
+        let counts = accountTokens.map { "\(Quantity.grouped($0.count)) \($0.result)" }
+        return ["account tokens for Apple: " + counts.joined(separator: ", ")]
+    }
+
     var problems: [String] {
         differences.map { "HARMFUL: \($0.description)" } + reconciliation.problems.map { "does not add up: \($0)" }
             + waits.map(\.description)
@@ -122,6 +130,7 @@ struct StatusReport: Report, Sendable {
             "stages": reconciliation.stages.map(json(of:)), "dead_letters_held": deadLettersHeld,
             "harmful_differences": differences.map(\.description), "problems": reconciliation.problems,
             "apple_waits": waits.map(\.description), "unanswered": unanswered,
+            "account_tokens": JSONContent.object(accountTokens.map { ($0.result, $0.count.json) }),
             "boundary_delay_seconds": backlog.map { Duration.seconds($0.boundaryDelaySeconds) },
         ]
     }

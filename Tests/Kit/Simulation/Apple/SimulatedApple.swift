@@ -15,8 +15,10 @@ package final class SimulatedApple: Sendable {
     private let bundleIDs: Set<String>
     private let folder: String
 
-    /// - Parameter apps: the apps that are asked about, of Production.
-    package init(_ world: AppleWorld, apps: [DemoApp]) throws {
+    /// - Parameters:
+    ///   - apps: the apps that are asked about, of Production.
+    ///   - setsAccountTokens: whether Apple gets account tokens.
+    package init(_ world: AppleWorld, apps: [DemoApp], setsAccountTokens: Bool = false) throws {
         server = try AppleServer(world)
         folder = NSTemporaryDirectory() + "apple-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -27,7 +29,8 @@ package final class SimulatedApple: Sendable {
             """
             {"bundle_id":"\(app.bundleID)","environment":"\(app.environment)",\
             "app_apple_id":\(app.appAppleID),"api_issuer_id":"issuer",\
-            "api_key_id":"\(Self.keyID)","api_key_file":"\(folder)/key.p8"}
+            "api_key_id":"\(Self.keyID)","api_key_file":"\(folder)/key.p8",\
+            "set_account_token":\(setsAccountTokens)}
             """
         }
         environment = [
