@@ -30,6 +30,20 @@ struct CatalogTests {
         #expect(coins.value(at: Sample.date("2026-05-01")) == 0)
     }
 
+    @Test func `preferences for refund requests are read in their order, and written as read`() throws {
+        let catalog = try Self.catalog(
+            """
+            {"products":{
+              "life":{"type":"non-consumable","refundPreference":"none"},
+              "coins":{"type":"consumable","credits":{"coins":1},"refundPreference":[
+                {"prefer":"decline","consumedPercent":50,"refundsInYear":2},{"prefer":"grant_prorated"}]}}}
+            """)
+        #expect(catalog["life"]?.refundRules == [RefundRule(nil)])
+        let rules = [RefundRule(.decline, consumedPercent: 50, refundsInYear: 2), RefundRule(.grantProrated)]
+        #expect(catalog["coins"]?.refundRules == rules)
+        #expect(try Catalog(json: catalog.json) == catalog)
+    }
+
     @Test func `an amount that begins later does not apply before`() throws {
         let catalog = try Self.catalog(
             """

@@ -7,6 +7,7 @@ shared, so that a mistake has to be made twice to stay unseen.
 reference.py scenarios FOLDER        answers each scenario and compares it with what the file says
 reference.py defects FOLDER          each scenario has to end otherwise with the mistakes it names
 reference.py histories COUNT SEED    prints random scenarios, one a line, with the answers
+reference.py refunds COUNT SEED      prints random refund requests, one a line, with the answers to Apple
 """
 
 import json
@@ -14,6 +15,7 @@ import pathlib
 import random
 import sys
 
+import refunds
 import times
 from defects import DEFECTS
 from histories import History
@@ -73,11 +75,23 @@ def print_histories(count, seed):
     return 0
 
 
+def print_refunds(count, seed):
+    generator = random.Random(int(seed))
+    for _ in range(int(count)):
+        print(refunds.text(refunds.Refund(generator).case))
+    return 0
+
+
 def with_answer(history, answer):
     return history.text[:-1] + "," + json.dumps(answer, separators=(",", ":"))[1:]
 
 
-COMMANDS = {"scenarios": check_scenarios, "defects": check_defects, "histories": print_histories}
+COMMANDS = {
+    "scenarios": check_scenarios,
+    "defects": check_defects,
+    "histories": print_histories,
+    "refunds": print_refunds,
+}
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] not in COMMANDS:

@@ -23,6 +23,7 @@ extension Product {
         writer.object { writer in
             writer.key("type")
             writer.string(typeName)
+            writeRefundRules(to: &writer)
             if type == .consumable {
                 writeCredits(to: &writer)
                 return
@@ -46,6 +47,20 @@ extension Product {
                 writer.bool(true)
             }
             introductoryOffer?.write(to: &writer)
+        }
+    }
+
+    private func writeRefundRules(to writer: inout JSONWriter) {
+        guard !refundRules.isEmpty else { return }
+        writer.key("refundPreference")
+        writer.array { writer in
+            for rule in refundRules {
+                writer.object { writer in
+                    writer.optionalString("prefer", rule.preference?.rawValue ?? RefundPreference.none)
+                    writer.optionalInt("consumedPercent", rule.consumedPercent)
+                    writer.optionalInt("refundsInYear", rule.refundsInYear)
+                }
+            }
         }
     }
 

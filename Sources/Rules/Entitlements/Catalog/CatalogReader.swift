@@ -37,8 +37,9 @@ struct CatalogReader {
             return nil
         }
         guard let type = type(node["type"]) else { return nil }
-        var allowed = ["type"]
+        var allowed = ["type", "refundPreference"]
         var product = Product(id: id, type: type)
+        product.refundRules = node.present("refundPreference").map { refundRules($0) } ?? []
         switch type {
         case .consumable:
             allowed.append("credits")
@@ -142,6 +143,35 @@ struct CatalogReader {
         if !(1...100).contains(count) { report(node["count"], "expected a whole number from 1 to 100") }
         guard let mode, let period else { return nil }
         return IntroductoryOffer(mode: mode, period: period, count: Int(count))
+    }
+
+    /// Reads a preference, or a list of preferences with conditions.
+    private mutating func refundRules(_ node: CatalogNode) -> [RefundRule] {
+        guard node.value?.kind == .array else { return [RefundRule(preference(node))] }
+        return node.elements.map { element in
+            refuseOthers(than: ["prefer", "consumedPercent", "refundsInYear"], in: element)
+            return RefundRule(
+                preference(element["prefer"]),
+                consumedPercent: element.present("consumedPercent").map { Int32(number($0, upTo: 100)) },
+                refundsInYear: element.present("refundsInYear").map { number($0, upTo: 1_000) })
+        }
+    }
+
+    private mutating func preference(_ node: CatalogNode) -> RefundPreference? {
+        let preference = node.value?.string.flatMap { RefundPreference(rawValue: $0) }
+        if preference == nil, node.value?.string != RefundPreference.none {
+            let known = RefundPreference.allCases.map(\.rawValue) + [RefundPreference.none]
+            report(node, "expected one of " + known.joined(separator: ", "))
+        }
+        return preference
+    }
+
+    private mutating func number(_ node: CatalogNode, upTo most: Int64) -> Int64 {
+        guard let number = node.value?.int64, (1...most).contains(number) else {
+            report(node, "expected a whole number from 1 to \(most)")
+            return 1
+        }
+        return number
     }
 
     private mutating func flag(_ node: CatalogNode) -> Bool {

@@ -16,6 +16,8 @@ package struct Product: Hashable, Sendable {
     /// Whether families may share the product, only for information: the value in each transaction decides.
     package var isFamilyShareable = false
     package var introductoryOffer: IntroductoryOffer?
+    /// The preferences for refund requests; the first rule whose conditions hold decides.
+    package var refundRules: [RefundRule] = []
 }
 
 /// A value and the date from which it applies, so that a change does not rewrite past purchases.
