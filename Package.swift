@@ -138,8 +138,8 @@ let pipeline = room(
         library(
             "RecoveryStage",
             [
-                "AppStore", "AppStoreServer", "Curl", "Holdings", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres",
-                "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
+                "AppStore", "AppStoreServer", "Curl", "Derivation", "Entitlements", "Holdings", "JSON", "Kafka",
+                "OpenSSL", "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
             ], path: "Stages/Recovery"),
     ])
 

@@ -33,6 +33,7 @@ struct AppStoreServerAPITests {
         #expect(try await api.lookUp(orderID: "MK1A2B3C4D") == Array(#"{"status":0}"#.utf8))
         try await api.finish("1000")
         try await api.setAccountToken("7e3f2a10-52c0-4f53-9ab5-1fd1c1b0c6aa", ofPurchase: "1000")
+        try await api.answerRefundRequest("1000", Array(#"{"customerConsented":true}"#.utf8))
         let requests = try rig.server.requests
         try #require(
             requests.map { $0.head.prefix { $0 != "\r\n" } } == [
@@ -43,6 +44,7 @@ struct AppStoreServerAPITests {
                 "GET /inApps/v2/refund/lookup/1000 HTTP/1.1", "GET /inApps/v2/refund/lookup/1000?revision=1_r HTTP/1.1",
                 "GET /inApps/v1/lookup/MK1A2B3C4D HTTP/1.1", "POST /inApps/v1/transactions/1000/finish HTTP/1.1",
                 "PUT /inApps/v1/transactions/1000/appAccountToken HTTP/1.1",
+                "PUT /inApps/v2/transactions/consumption/1000 HTTP/1.1",
             ])
         let times = #""startDate":1764115200000,"endDate":1764201600000"#
         #expect(requests[0].body == "{\(times),\"onlyFailures\":true}")
@@ -50,6 +52,7 @@ struct AppStoreServerAPITests {
         #expect(requests[8].body.isEmpty)
         #expect(requests[9].body == #"{"appAccountToken":"7e3f2a10-52c0-4f53-9ab5-1fd1c1b0c6aa"}"#)
         #expect(requests[9].head.contains("Content-Type: application/json"))
+        #expect(requests[10].body == #"{"customerConsented":true}"#)
         #expect(Set(try rig.tokens).count == 1)
         #expect(Set(requests.map(\.connection)) == [1])
     }

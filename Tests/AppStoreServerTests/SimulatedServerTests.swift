@@ -113,4 +113,45 @@ import Testing
         #expect(unknown?.action == .notFound)
         #expect(try await !api.lookUp(orderID: "M77").isEmpty)
     }
+
+    /// The rules of "consumptionPercentage", "deliveryStatus" and "refundPreference".
+    @Test(arguments: [
+        ("Consumable", true, #""consumptionPercentage":100000,"deliveryStatus":"DELIVERED""#),
+        ("Consumable", true, #""deliveryStatus":"UNDELIVERED_OTHER","consumptionPercentage":0"#),
+        ("Consumable", false, #""deliveryStatus":"UNDELIVERED_OTHER","consumptionPercentage":1"#),
+        ("Consumable", false, #""deliveryStatus":"LOST""#),
+        ("Consumable", false, #""deliveryStatus":"DELIVERED","consumptionPercentage":100001"#),
+        ("Consumable", false, #""deliveryStatus":"DELIVERED","refundPreference":"GRANT_PRORATED""#),
+        (
+            "Consumable", false,
+            #""deliveryStatus":"DELIVERED","consumptionPercentage":0,"refundPreference":"GRANT_PRORATED""#
+        ),
+        (
+            "Consumable", true,
+            #""deliveryStatus":"DELIVERED","consumptionPercentage":1,"refundPreference":"GRANT_PRORATED""#
+        ), ("Consumable", false, #""deliveryStatus":"DELIVERED","playTime":1"#),
+        ("Auto-Renewable Subscription", true, #""deliveryStatus":"DELIVERED","refundPreference":"GRANT_PRORATED""#),
+        ("Auto-Renewable Subscription", false, #""deliveryStatus":"DELIVERED","consumptionPercentage":1"#),
+    ]) func `answers to refund requests are checked as Apple does`(type: String, isAccepted: Bool, members: String)
+        async throws
+    {
+        defer { end() }
+        var fields = TransactionFields()
+        (fields.transactionID, fields.originalTransactionID) = ("1", "1")
+        (fields.bundleID, fields.type) = (DemoApp.pro.bundleID, type)
+        world.add(try world.authority.sign(fields.json))
+        func answer(_ consented: Bool) async throws {
+            let body = #"{"customerConsented":\#(consented),"sampleContentProvided":false,\#(members)}"#
+            try await api.answerRefundRequest("1", Array(body.utf8))
+        }
+        let refused = await #expect(throws: APIFailure.self) { try await answer(false) }
+        #expect(refused?.action == .refused)
+        if isAccepted {
+            try await answer(true)
+        } else {
+            let failure = await #expect(throws: APIFailure.self) { try await answer(true) }
+            #expect(failure?.action == .refused)
+        }
+        #expect(world.refundAnswers.count == (isAccepted ? 1 : 0))
+    }
 }

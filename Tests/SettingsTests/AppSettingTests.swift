@@ -36,7 +36,7 @@ import Testing
                 error?.problems.map(\.message) == [
                     "there is no such member\(hint) The members are bundle_id, environment, "
                         + "app_apple_id, roots, test_root_in_production, api_issuer_id, api_key_id, api_key_file, "
-                        + "set_account_token"
+                        + "set_account_token, refund_replies"
                 ])
         }
     }

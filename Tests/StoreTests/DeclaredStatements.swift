@@ -50,7 +50,10 @@ enum DeclaredStatements {
         RecoveryRequestTable.delay, RecoveryRequestTable.prune, RecoveryRequestTable.states,
         RecoveryRequestTable.counts, RecoveryRequestTable.unfinished, RecoveryRequestTable.addTokens,
         RecoveryRequestTable.withdrawTokens, RecoveryRequestTable.tokenToSet, RecoveryRequestTable.tokenCounts,
-        RecoveryRequestTable.tokenStates, ImportTable.add, ImportTable.counts, ImportTable.open, UserPurchases.all,
+        RecoveryRequestTable.tokenStates, ImportTable.add, ImportTable.counts, ImportTable.open,
+        RefundRequestTable.read, RefundRequestTable.credits, RefundRequestTable.debits, RefundRequestTable.store,
+        RefundRequestTable.wait, RefundRequestTable.end, RefundRequestTable.counts, RefundTable.list, RefundTable.count,
+        RefundTable.decide, UserPurchases.all,
     ]
 
     private static let reading: [any DeclaredStatement] = [

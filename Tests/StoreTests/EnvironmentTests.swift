@@ -9,6 +9,7 @@ import Testing
     /// A call of each function that takes an environment, as `$1`.
     private static let calls = [
         "active_entitlements_in": "SELECT count(*)::text FROM active_entitlements_in($1)",
+        "decide_refund": "SELECT decide_refund('u', $1, 'none', 'eva', 'why')::text",
         "entitlements_as_known": """
         SELECT count(*)::text FROM entitlements_as_known('anna', now(), $1)
         """, "explain_transaction": "SELECT explain_transaction('1', $1)::text",

@@ -15,8 +15,8 @@ import Testing
         "dead_letters", "dead_letters_rebuilt", "dedupe_notifications", "dedupe_revisions", "feed_lease",
         "feed_repetitions", "forgotten_users", "history_archives", "linking_rules", "notifications", "owner_changes",
         "ownership_claims", "ownership_facts", "ownership_renewals", "recovery_limits", "recovery_requests",
-        "recovery_slices", "recovery_windows", "renewals", "schema_migrations", "stacked_purchases",
-        "unpublished_changes", "user_versions",
+        "recovery_slices", "recovery_windows", "refund_acts", "refund_consents", "refund_requests", "renewals",
+        "schema_migrations", "stacked_purchases", "unpublished_changes", "user_versions",
     ]
 
     @Test func `a purchase comes out with its users, its refund, its price and its grace`() async throws {

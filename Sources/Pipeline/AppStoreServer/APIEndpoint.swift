@@ -9,13 +9,14 @@ package enum APIEndpoint: String, Sendable, CaseIterable {
     case orderLookup = "order lookup"
     case finish = "finish transaction"
     case accountToken = "account token"
+    case consumption = "consumption information"
 
     /// Apple's limit for one app in requests per second, from "Identifying rate limits"; enforced by the hour.
     private var requestsPerSecond: Int64 {
         switch self {
         case .refundHistory, .orderLookup: 10
         case .accountToken: 20
-        case .notificationHistory, .subscriptionStatuses, .transactionHistory, .finish: 50
+        case .notificationHistory, .subscriptionStatuses, .transactionHistory, .finish, .consumption: 50
         }
     }
 

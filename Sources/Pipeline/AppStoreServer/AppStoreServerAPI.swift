@@ -150,6 +150,14 @@ extension AppStoreServerAPI {
         let path = "/inApps/v1/transactions/\(id)/appAccountToken"
         _ = try await send(.accountToken, .put(body.bytes), path: path)
     }
+
+    /// Answers a refund request ("Send Consumption Information"); may be repeated with the same body.
+    ///
+    /// - Parameter answer: a `ConsumptionRequest`.
+    package func answerRefundRequest(_ transactionID: String, _ answer: [UInt8]) async throws(APIFailure) {
+        let id = try Self.checked(transactionID, .consumption)
+        _ = try await send(.consumption, .put(answer), path: "/inApps/v2/transactions/consumption/\(id)")
+    }
 }
 
 extension AppStoreServerAPI {
@@ -221,10 +229,7 @@ extension AppStoreServerAPI {
             HTTPSHeader("Authorization", "Bearer \(token)"), HTTPSHeader("Accept", "application/json"),
             HTTPSHeader("User-Agent", "entitlement-pipeline"),
         ]
-        switch method {
-        case .get: break
-        case .post, .put: headers.append(HTTPSHeader("Content-Type", "application/json"))
-        }
+        if case .get = method {} else { headers.append(HTTPSHeader("Content-Type", "application/json")) }
         return HTTPSRequest(method, url: address.url + path, headers: headers)
     }
 }

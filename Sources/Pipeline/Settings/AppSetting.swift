@@ -21,6 +21,26 @@ package struct AppSetting: Hashable, Sendable {
 
     /// Whether Apple gets the account tokens of users for purchases that were linked otherwise.
     package var setsAccountTokens = false
+    package var refundReplies = RefundReplies()
+}
+
+/// The setting that decides whether Apple's refund requests are answered.
+package struct RefundReplies: Hashable, Sendable {
+    /// The customers whose consent to such answers is given.
+    package enum Consent: String, CaseIterable, Sendable {
+        /// No request is answered.
+        case never
+        /// The users who have consented by `set_refund_consent`.
+        case user
+        /// All users, as the operator vouches.
+        case all
+    }
+
+    package var consented = Consent.never
+    /// The preference where no rule of the catalog holds: one of `preferences`.
+    package var preference = "none"
+
+    package static let preferences = ["none", "decline", "grant_full", "grant_prorated"]
 }
 
 /// A key of App Store Connect (Users and Access, Integrations, In-App Purchase).
@@ -54,6 +74,7 @@ enum AppMember: String, CaseIterable {
     case keyID = "api_key_id"
     case keyFile = "api_key_file"
     case setsAccountTokens = "set_account_token"
+    case refundReplies = "refund_replies"
 
     static let names = allCases.map(\.rawValue)
 
@@ -67,6 +88,7 @@ enum AppMember: String, CaseIterable {
         case .isTestRootInProduction, .setsAccountTokens: "true or false"
         case .issuerID, .keyID: "a text of 1 to 255 bytes"
         case .keyFile: "the path of a file, a text of 1 to 255 bytes"
+        case .refundReplies: "an object of consented: \(Self.consents), and preference: \(Self.preferences)"
         }
     }
 
@@ -75,7 +97,7 @@ enum AppMember: String, CaseIterable {
         case .bundleID, .environment: "required"
         case .appAppleID: "required in Production"
         case .roots: "required for Xcode and LocalTesting"
-        case .isTestRootInProduction, .setsAccountTokens: "optional"
+        case .isTestRootInProduction, .setsAccountTokens, .refundReplies: "optional"
         case .issuerID, .keyID, .keyFile: "all three or none"
         }
     }
@@ -92,8 +114,14 @@ enum AppMember: String, CaseIterable {
         case .keyFile: "The private key (.p8), which `recovery-worker` alone reads, again when it is replaced."
         case .setsAccountTokens:
             "Whether Apple gets the account tokens of users whose purchases were linked otherwise; false unless set."
+        case .refundReplies:
+            "With whose consent `recovery-worker` answers Apple's [refund requests](refunds.md), nobody's unless given, "
+                + "and what it prefers where the catalog has no rule."
         }
     }
+
+    static let consents = RefundReplies.Consent.allCases.map(\.rawValue).joined(separator: ", ")
+    static let preferences = RefundReplies.preferences.joined(separator: ", ")
 }
 
 extension AppSetting {
@@ -112,7 +140,8 @@ extension AppSetting {
             {"bundle_id": "com.example.app", "environment": "Production",
              "app_apple_id": 1234567890,
              "api_issuer_id": "57246542-96fe-1a63-e053-0824d011072a",
-             "api_key_id": "2X9R4HXF34", "api_key_file": "/etc/pipeline/api-key.p8"},
+             "api_key_id": "2X9R4HXF34", "api_key_file": "/etc/pipeline/api-key.p8",
+             "refund_replies": {"consented": "user", "preference": "none"}},
             {"bundle_id": "com.example.app", "environment": "Sandbox", "app_apple_id": 1234567890},
             {"bundle_id": "com.example.app", "environment": "Xcode",
              "roots": ["/etc/pipeline/StoreKitTestCertificate.cer"]},

@@ -41,7 +41,8 @@ struct AppSettingsReader {
         let app = AppSetting(
             bundleID: bundleID, environment: environment, appAppleID: appAppleID, rootFiles: roots,
             isTestRootInProduction: isTest, api: api(of: value, at: path),
-            setsAccountTokens: flag(.setsAccountTokens, of: value, at: path))
+            setsAccountTokens: flag(.setsAccountTokens, of: value, at: path),
+            refundReplies: refundReplies(of: value, at: path))
         checkTogether(app, hasRoots: value["roots"] != nil, at: path)
         return app
     }
@@ -59,6 +60,9 @@ struct AppSettingsReader {
         }
         if app.setsAccountTokens, app.api == nil {
             report("\(path).set_account_token", "only stands beside api_issuer_id, api_key_id and api_key_file")
+        }
+        if app.refundReplies.consented != .never, app.api == nil {
+            report("\(path).refund_replies", "needs api_issuer_id, api_key_id and api_key_file beside it")
         }
         if Self.localEnvironments.contains(app.environment), !hasRoots {
             report("\(path).roots", "required for \(app.environment): expected the certificate exported from Xcode")
@@ -104,6 +108,20 @@ struct AppSettingsReader {
         let texts = members.map { text($0, of: app, at: path) }
         guard let issuerID = texts[0], let keyID = texts[1], let keyFile = texts[2] else { return nil }
         return APIKeySetting(issuerID: issuerID, keyID: keyID, keyFile: keyFile)
+    }
+
+    private mutating func refundReplies(of app: JSONValue, at path: String) -> RefundReplies {
+        var replies = RefundReplies()
+        guard let value = app[AppMember.refundReplies.rawValue], !value.isNull else { return replies }
+        let known = value.members.allSatisfy { ["consented", "preference"].contains($0.key.string) }
+        let consent = value["consented"]?.string.flatMap(RefundReplies.Consent.init(rawValue:))
+        let preference = value["preference"].map { $0.string ?? "" } ?? replies.preference
+        guard value.kind == .object, known, let consent, RefundReplies.preferences.contains(preference) else {
+            mismatch(.refundReplies, value, at: path)
+            return replies
+        }
+        (replies.consented, replies.preference) = (consent, preference)
+        return replies
     }
 
     private mutating func roots(_ value: JSONValue?, at path: String) -> [String] {

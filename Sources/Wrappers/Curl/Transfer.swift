@@ -104,12 +104,10 @@ extension Transfer {
         unsafe setting.apply(ccurl_set_receivers(easy, headerReceived, bodyReceived, context))
         switch request.method {
         case .get: break
-        case .put(let bytes):
-            // libcurl's own option for PUT reads a file.
-            setting.text(CURLOPT_CUSTOMREQUEST, "PUT")
-            fallthrough
-        case .post(let bytes): unsafe setting.apply(ccurl_set_body(easy, bytes, curl_off_t(bytes.count)))
+        case .post(let bytes), .put(let bytes):
+            unsafe setting.apply(ccurl_set_body(easy, bytes, curl_off_t(bytes.count)))
         }
+        if case .put = request.method { setting.text(CURLOPT_CUSTOMREQUEST, "PUT") }
         try addHeaders()
         unsafe setting.apply(ccurl_set_headers(easy, headerList))
         guard setting.result == CURLE_OK else { throw HTTPSError(setting.result, detail: "") }

@@ -18,6 +18,8 @@ struct RecoveryCrashRig {
     let apple: SimulatedApple
     let connection: PostgresConnection
     let gate: StatementGate?
+    /// Whether the worker answers refund requests instead of finishing purchases.
+    var isReplying = false
 
     var world: AppleWorld { apple.server.world }
 
@@ -80,13 +82,45 @@ struct RecoveryCrashRig {
         _ = try await connection.query("UPDATE recovery_requests SET due_at = now()")
     }
 
+    /// Begins answering refund requests, and no other work.
+    func beginReplying() async throws {
+        for job in ["missed", "complete"] { try await addJob(job) }
+        _ = try await connection.query("UPDATE recovery_windows SET refunds_from_ms = 0")
+    }
+
+    /// Asks for the refund of a purchase, as `entitle-worker` records it.
+    func askRefund(_ id: String, _ connection: PostgresConnection) async throws {
+        try world.sell(id, type: "Consumable")
+        _ = try await connection.query(AppleWorld.storing(id, owner: "'user-\(id)'", purchased: 1_000))
+        _ = try await connection.query(
+            """
+            WITH typed AS (UPDATE transactions SET product_type = 'Consumable' WHERE transaction_id = $1)
+            INSERT INTO ledger (environment, bundle_id, transaction_id, currency, original_transaction_id, product_id,
+                user_id, amount, purchase_date_ms)
+            VALUES ('Production', $2, $1, 'coins', $1, 'p', 'user-' || $1, 100, 1000)
+            """, [.text(id), .text(DemoApp.pro.bundleID)])
+        _ = try await connection.query(
+            """
+            INSERT INTO notifications (environment, uuid, bundle_id, type, meaning, signed_date_ms,
+                original_transaction_id, transaction_id, source_topic, source_partition, source_offset)
+            VALUES ('Production', 'refund-' || $3, $1, 'CONSUMPTION_REQUEST', 'm', $2, $3, $3, 'raw', 0, 0)
+            """, [.text(DemoApp.pro.bundleID), .int8(Int64(Date().timeIntervalSince1970 * 1_000)), .text(id)])
+    }
+
     func sell(_ id: String, _ connection: PostgresConnection) async throws {
         try world.sell(id)
         _ = try await connection.query(AppleWorld.storing(id))
     }
 
     private func start() throws -> WorkerCopy {
-        try pipeline.start(.recovery, environment: apple.environment.merging(["RECOVERY_FINISH": "true"]) { $1 })
+        var environment = apple.environment
+        environment["RECOVERY_FINISH"] = isReplying ? nil : "true"
+        if isReplying, let apps = environment["APPS"] {
+            // All customers have consented.
+            let replies = #""refund_replies":{"consented":"all","preference":"decline"},"#
+            environment["APPS"] = "[{" + replies + apps.dropFirst(2)
+        }
+        return try pipeline.start(.recovery, environment: environment)
     }
 
     /// Lets a worker work until the condition holds.

@@ -131,5 +131,52 @@ extension PipelineTests {
                 #expect(links.count == ids.count)
             }
         }
+
+        /// The steps of answering a refund request.
+        enum ReplyStep: CaseIterable {
+            case storing, asking
+            /// Apple has the answer, but its response does not reach the worker.
+            case answering
+            case ending
+
+            var heldStatement: String? {
+                switch self {
+                case .asking, .answering: nil
+                case .storing: "UPDATE OF answer ON refund_requests"
+                case .ending: "UPDATE OF outcome ON refund_requests"
+                }
+            }
+        }
+
+        @Test(.needsBuiltWorkers, arguments: ReplyStep.allCases)
+        func `killed at any step, the worker answers each refund request in the same words`(step: ReplyStep)
+            async throws
+        {
+            try await RecoveryCrashRig.run(holding: step.heldStatement) { rig in
+                var rig = rig
+                rig.isReplying = true
+                try await rig.beginReplying()
+                let ids = Set((1...9).map { "\($0)" })
+                for id in ids { try await rig.askRefund(id, rig.connection) }
+                for number in 1...Self.kills {
+                    switch step {
+                    case .asking: try await rig.kill(asking: .consumption, 2, .error(status: 500, code: nil))
+                    case .answering: try await rig.kill(asking: .consumption, 1, .cutBody)
+                    case .storing, .ending: try await rig.killAtGate(undoing: number % 2 == 1)
+                    }
+                    // An answer that is made twice differs.
+                    _ = try await rig.connection.query(
+                        "SELECT ledger_debit(user_id, 'coins', 1, 'kill-' || $1) FROM ledger", [.text("\(number)")])
+                    _ = try await rig.connection.query("UPDATE recovery_requests SET due_at = now()")
+                }
+                try await rig.work {
+                    try await rig.values(of: "uuid", in: "refund_requests WHERE outcome IS NULL").isEmpty
+                }
+                let answers = rig.world.refundAnswers
+                #expect(Set(answers.map(\.id)) == ids)
+                #expect(Set(answers.map { "\($0.id) \($0.body)" }).count == ids.count)
+                #expect(try await rig.values(of: "outcome", in: "refund_requests") == ["answered"])
+            }
+        }
     }
 }

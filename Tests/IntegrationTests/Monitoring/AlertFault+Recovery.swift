@@ -5,7 +5,7 @@ import Topology
 
 /// Faults of the recovery from Apple's server, and of the deliveries that it makes up for.
 extension AlertFault {
-    static let recovery = [failedDeliveries, refusedKey, unreadHistory, longWait, refusedQuestion]
+    static let recovery = [failedDeliveries, refusedKey, unreadHistory, longWait, refusedQuestion, lateRefund]
 
     private static let failedDeliveries = AlertFault(
         name: "Apple cannot deliver, and what is recovered waits for a verify-worker",
@@ -38,6 +38,18 @@ extension AlertFault {
             let lifted = try await rig.run("pipeline recover apple --lift")
             #expect(lifted.exitCode == 0, "\(lifted.output)")
         })
+
+    private static let lateRefund = AlertFault(
+        name: "a refund request is not answered in time", alerts: ["EntitlementsRefundRequestLate"],
+        make: { rig in
+            try await rig.pipeline.execute(
+                """
+                INSERT INTO refund_requests (uuid, environment, bundle_id, transaction_id, original_transaction_id,
+                    signed_date_ms, deadline_ms)
+                SELECT 'late', 'Production', 'com.example.pro', '1', '1', now_ms - 43200000, now_ms
+                FROM (SELECT (extract(epoch FROM now()) * 1000)::int8 AS now_ms) AS clock
+                """)
+        }, mend: { rig in try await rig.pipeline.execute("DELETE FROM refund_requests") })
 
     private static let refusedQuestion = AlertFault(
         name: "Apple refuses a question for good", alerts: ["EntitlementsRecoveryUnfinished"],

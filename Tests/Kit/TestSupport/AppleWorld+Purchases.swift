@@ -2,8 +2,9 @@ package import Simulation
 
 extension AppleWorld {
     /// Signs a purchase in the demo's first app; the same ID is its original transaction's.
-    package func sell(_ id: String, ownership: String = "PURCHASED") throws {
+    package func sell(_ id: String, ownership: String = "PURCHASED", type: String? = nil) throws {
         var fields = TransactionFields()
+        if let type { fields.type = type }
         fields.transactionID = id
         fields.originalTransactionID = id
         fields.bundleID = DemoApp.pro.bundleID

@@ -42,9 +42,17 @@ final class RecoveryRig: Sendable {
     /// Whether records stay without acknowledgement.
     let isBrokerDown = Atomic(false)
 
-    init(_ apps: [DemoApp] = [.pro], setsAccountTokens: Bool = false) async throws {
+    /// The setting `refund_replies` of each app.
+    let replies: String
+
+    /// - Parameter consented: with whose consent refund requests are answered.
+    init(
+        _ apps: [DemoApp] = [.pro], setsAccountTokens: Bool = false, consented: String = "never",
+        preference: String = "none"
+    ) async throws {
         self.apps = apps
         self.setsAccountTokens = setsAccountTokens
+        replies = #"{"consented":"\#(consented)","preference":"\#(preference)"}"#
         world = try AppleWorld(authority: CertificateAuthority())
         apple = try AppleServer(world)
         let options = try await StageDatabase.options()
@@ -94,7 +102,7 @@ final class RecoveryRig: Sendable {
             """
             {"bundle_id":"\(app.bundleID)","environment":"Production","app_apple_id":1,\
             "api_issuer_id":"issuer","api_key_id":"KEY1","api_key_file":"\(keyPath)",\
-            "set_account_token":\(setsAccountTokens)}
+            "set_account_token":\(setsAccountTokens),"refund_replies":\(replies)}
             """
         }
         return try WorkerProgram.recovery.schema.read(

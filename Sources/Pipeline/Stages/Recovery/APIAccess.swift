@@ -12,17 +12,19 @@ final class APIAccess: Sendable {
     let api: AppStoreServerAPI
     /// Whether Apple gets account tokens of this app's users.
     let setsAccountTokens: Bool
+    let replies: RefundReplies
     private let setting: APIKeySetting
     /// The contents of the key file when it was last read; the file may have held no valid key.
     private let contents: Mutex<[UInt8]?>
 
     /// - Parameter make: creates the client for credentials.
     init(
-        _ app: RecoveredApp, _ setting: APIKeySetting, setsAccountTokens: Bool,
+        _ app: RecoveredApp, _ setting: APIKeySetting, setsAccountTokens: Bool, replies: RefundReplies,
         make: (APICredentials) throws -> AppStoreServerAPI
     ) throws {
         self.app = app
         self.setsAccountTokens = setsAccountTokens
+        self.replies = replies
         self.setting = setting
         let file = FileBytes.read(setting.keyFile) ?? []
         api = try make(try APICredentials(app, setting, keyFile: file))

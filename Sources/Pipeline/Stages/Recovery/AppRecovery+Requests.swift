@@ -37,6 +37,7 @@ extension AppRecovery {
             try await api.setAccountToken(token, ofPurchase: id)
             metrics.answered(.accountToken)
             try await finish(request, .done)
+        case .consumption: try await reply(to: request)
         case .subscriptions: try await publish(try await api.subscriptionStatuses(id), request, by: deliver)
         case .order: try await publish(try await api.lookUp(orderID: id), request, by: deliver)
         case .transactions:
@@ -125,7 +126,7 @@ extension AppRecovery {
         _ = try await client.run(RecoveryRequestTable.delay, request)
     }
 
-    private func logged(_ request: Request) -> LogMetadata {
+    func logged(_ request: RecoveryRequestTable.Request) -> LogMetadata {
         ["recovery.kind": .string(request.kind.rawValue), "recovery.subject": .string(request.subject.text)]
     }
 }

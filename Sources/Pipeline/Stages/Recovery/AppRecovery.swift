@@ -1,6 +1,8 @@
 import AppStore
 import AppStoreServer
+import Derivation
 import Postgres
+import Settings
 import Store
 import Telemetry
 import Worker
@@ -12,9 +14,11 @@ struct AppRecovery: Sendable {
     let plan: RecoveryPlan
     let metrics: RecoveryMetrics
     let log: Log
+    let catalogs = CatalogStore()
 
     var app: RecoveredApp { access.app }
     var api: AppStoreServerAPI { access.api }
+    var isReplying: Bool { access.replies.consented != .never }
 
     /// Works until nothing of a kind is due, its endpoint fails, or Apple asks for a pause.
     @concurrent func work(_ kind: RecoveryWork.Kind, _ deliver: @escaping OutboxDelivery) async throws {

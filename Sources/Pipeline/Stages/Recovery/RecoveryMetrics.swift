@@ -13,6 +13,7 @@ extension RecoveryRequestTable.Kind {
         case .order: .orderLookup
         case .finish: .finish
         case .accountToken: .accountToken
+        case .consumption: .consumption
         }
     }
 }
@@ -36,6 +37,7 @@ package struct RecoveryMetrics: Sendable {
     private let waiting: MetricFamily<Gauge>
     private let unfinished: MetricFamily<Gauge>
     private let hold: MetricFamily<Gauge>
+    private let refunds: MetricFamily<Gauge>
 
     package init(_ registry: MetricsRegistry) {
         requests = registry.counter(
@@ -68,6 +70,9 @@ package struct RecoveryMetrics: Sendable {
         hold = registry.gauge(
             "recovery_hold_seconds", "For how long Apple has asked not to be asked, by app and endpoint.",
             labels: ["environment", "bundle_id", "endpoint"])
+        refunds = registry.gauge(
+            "recovery_refund_requests",
+            "Apple's refund requests whose deadline comes or was within the last day, by outcome.", labels: ["outcome"])
         for job in RecoveryWindowTable.Job.allCases { records[job.rawValue].increment(by: 0) }
         entries.increment(by: 0)
         // Create the counters with 0, otherwise a rate would miss the first increment.
@@ -124,6 +129,12 @@ package struct RecoveryMetrics: Sendable {
             let count = questions.first { $0.kind == kind.rawValue }
             waiting[kind.rawValue].set(count?.waiting ?? 0)
             unfinished[kind.rawValue].set(count?.unfinished ?? 0)
+        }
+    }
+
+    func show(refunds counts: [(outcome: String, count: Int64)]) {
+        for outcome in RefundRequestTable.Outcome.allCases.map(\.rawValue) + ["waiting"] {
+            refunds[outcome].set(counts.first { $0.outcome == outcome }?.count ?? 0)
         }
     }
 

@@ -136,7 +136,7 @@ extension RecoveryOutbox {
     private func prepare(_ connection: PostgresConnection) async throws -> [RecoveryWork] {
         if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
             var pipeline = Pipeline()
-            pipeline.add(RecoveryWindowTable.configure, (Array(apps.keys), finishes, .now))
+            pipeline.add(RecoveryWindowTable.configure, (apps.map { (app: $0, isReplying: $1.isReplying) }, finishes, .now))
             let setters = apps.values.filter(\.access.setsAccountTokens)
             pipeline.add(RecoveryRequestTable.withdrawTokens, setters.map(\.app))
             _ = try await connection.run(pipeline)
@@ -153,8 +153,10 @@ extension RecoveryOutbox {
         let states = pipeline.add(RecoveryWindowTable.states)
         let questions = pipeline.add(RecoveryRequestTable.counts)
         let limits = pipeline.add(RecoveryLimitTable.held, now)
+        let refunds = pipeline.add(RefundRequestTable.counts, now)
         let answers = try await connection.run(pipeline)
         metrics.show(answers[open][0], states: Array(answers[states]), questions: Array(answers[questions]))
+        metrics.show(refunds: Array(answers[refunds]))
         metrics.show(Array(answers[limits]), of: Array(apps.keys), at: now)
         return Array(answers[due])
     }

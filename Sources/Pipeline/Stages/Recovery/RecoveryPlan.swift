@@ -59,6 +59,8 @@ struct RecoveryPlan: Sendable {
     static func delay(after count: Int64) -> Duration { .seconds(60 * min(count, 60)) }
     /// Delay before a list without an end is read again.
     static let endlessDelay = Duration.seconds(3_600)
+    /// Time before the deadline of a refund request in which its answer waits for no facts.
+    static let refundReserve = Duration.seconds(3_600)
     /// Longest pause asked for by Apple that is not reported.
     static let longHold = Duration.seconds(3_600)
 

@@ -19,7 +19,7 @@ package enum LedgerTable {
 
     static let reader = RowReader<Row>({ ($0, $1) }, PurchaseKey.reader, credit)
 
-    private static let credit = RowReader(
+    static let credit = RowReader(
         LedgerCredit.init, "transaction_id", "product_id", "currency", "user_id", "amount", "taken_back",
         "purchase_date_ms", "revocation_date_ms")
 

@@ -5,7 +5,7 @@ import Postgres
 package struct RecoveryWork: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case missed, complete
-        case subscriptions, transactions, refunds, order, finish
+        case subscriptions, transactions, refunds, order, finish, consumption
         case accountToken = "account_token"
 
         /// The job over the notification history.

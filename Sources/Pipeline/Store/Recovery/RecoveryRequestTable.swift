@@ -15,6 +15,8 @@ package enum RecoveryRequestTable {
         case finish
         /// The account token of its owner for a purchase, by its original transaction ID.
         case accountToken = "account_token"
+        /// The answer to a refund request, by the UUID of Apple's notification.
+        case consumption
     }
 
     package struct Request: Hashable, Identifiable, Sendable {
@@ -172,12 +174,13 @@ package enum RecoveryRequestTable {
         WHERE \(isRequest)
         """)
 
-    /// Delays the repetition of a question, each time for longer.
+    /// Delays the repetition of a question, each time for longer; an answer that Apple waits for only shortly.
     package static let delay = Statement<Request, Void>(
         ofRequest { $0 },
         """
         UPDATE recovery_requests
-        SET due_at = now() + least(greatest(now() - requested_at, '1 minute'), '1 hour')
+        SET due_at = now() + least(greatest(now() - requested_at, '1 minute'),
+            CASE kind WHEN 'consumption' THEN interval '5 minutes' ELSE '1 hour' END)
         WHERE \(isRequest)
         """)
 
@@ -191,12 +194,12 @@ package enum RecoveryRequestTable {
           AND (imported_at IS NULL OR imported_at < now() - interval '180 days')
         """)
 
-    private static let isRequest = """
+    static let isRequest = """
         environment = $environment AND bundle_id = $bundle_id AND kind = $kind
           AND subject = $subject AND user_id IS NOT DISTINCT FROM $user_id
         """
 
-    private static func ofRequest<Input>(_ request: @escaping @Sendable (Input) -> Request) -> [Parameter<Input>] {
+    static func ofRequest<Input>(_ request: @escaping @Sendable (Input) -> Request) -> [Parameter<Input>] {
         RecoveredApp.parameters { request($0).app } + [
             .value("kind") { request($0).kind.rawValue }, .value("subject") { request($0).subject },
             .value("user_id") { request($0).userID },

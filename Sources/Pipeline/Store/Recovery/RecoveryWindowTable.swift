@@ -59,11 +59,19 @@ package enum RecoveryWindowTable {
     /// Sets the apps to recover: adds the jobs of new apps, which are due at once, and removes the
     /// jobs of all other apps.
     ///
-    /// - Parameter finishing: whether purchases are finished from now on; earlier purchases are not.
-    package static let configure = Statement<(apps: [RecoveredApp], finishing: Bool, now: Timestamp), Void>(
+    /// - Parameters:
+    ///   - apps: the apps, each with whether its refund requests are answered from now on; earlier requests are not.
+    ///   - finishing: whether purchases are finished from now on; earlier purchases are not.
+    package static let configure = Statement<
+        (apps: [(app: RecoveredApp, isReplying: Bool)], finishing: Bool, now: Timestamp), Void
+    >(
         [
-            .rows("apps", [Column("environment", \.environment), Column("bundle_id", \.bundleID)], \.apps),
-            .value("finishing", \.finishing), .value("now_ms", \.now),
+            .rows(
+                "apps",
+                [
+                    Column("environment", \.app.environment), Column("bundle_id", \.app.bundleID),
+                    Column("is_replying", \.isReplying),
+                ], \.apps), .value("finishing", \.finishing), .value("now_ms", \.now),
         ],
         """
         WITH given AS (SELECT * FROM $apps),
@@ -78,12 +86,16 @@ package enum RecoveryWindowTable {
             DELETE FROM recovery_requests
             WHERE NOT $finishing AND kind = 'finish' AND finished_at IS NULL
         )
-        INSERT INTO recovery_windows AS known (environment, bundle_id, job, finish_from_ms)
-        SELECT given.environment, given.bundle_id, job, CASE WHEN $finishing THEN $now_ms END
+        INSERT INTO recovery_windows AS known (
+            environment, bundle_id, job, finish_from_ms, refunds_from_ms)
+        SELECT given.environment, given.bundle_id, job, CASE WHEN $finishing THEN $now_ms END,
+            CASE WHEN given.is_replying THEN $now_ms END
         FROM given CROSS JOIN unnest(ARRAY['missed', 'complete']) AS job
         ON CONFLICT (bundle_id, environment, job) DO UPDATE
         SET finish_from_ms = CASE WHEN $finishing
-            THEN coalesce(known.finish_from_ms, excluded.finish_from_ms) END
+                THEN coalesce(known.finish_from_ms, excluded.finish_from_ms) END,
+            refunds_from_ms = CASE WHEN excluded.refunds_from_ms IS NOT NULL
+                THEN coalesce(known.refunds_from_ms, excluded.refunds_from_ms) END
         """)
 
     /// Begins a due run unless it is in progress: adds the slices of its window.

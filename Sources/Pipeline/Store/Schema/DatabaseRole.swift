@@ -94,6 +94,11 @@ package struct DatabaseRole: Sendable {
         "recovery-worker",
         [
             (read, ["schema_migrations", "notifications", "renewals", "transactions", "owners", "owner_changes"]),
+            // Read what answers to refund requests follow from.
+            (
+                read,
+                ["catalog_versions", "ledger", "ledger_debits", "purchases", "refund_consents", "stacked_purchases"]
+            ), ("SELECT, UPDATE", ["refund_requests"]),
             (keep, ["apple_notifications", "recovery_requests", "recovery_slices", "recovery_windows"]),
             (raise, ["recovery_limits"]),
         ], functions: ["account_token_to_set"])
@@ -149,17 +154,18 @@ package struct DatabaseRole: Sendable {
                 [
                     "active_entitlements", "entitlement_details", "ledger_balances", "ledger_history",
                     "apple_notifications", "recovery_windows", "subscriptions", "purchases", "known_names",
+                    "refund_requests", "refunds",
                 ]
             ),
         ],
         functions: linkWorker.functions + entitleWorker.functions + [
-            "dedupe_prune", "explain_transaction", "explain_user", "forget_user", "grant_entitlement", "ledger_credit",
-            "ledger_reverse", "reapply_ownership_rules", "revoke_grant", "stored_about_user",
+            "decide_refund", "dedupe_prune", "explain_transaction", "explain_user", "forget_user", "grant_entitlement",
+            "ledger_credit", "ledger_reverse", "reapply_ownership_rules", "revoke_grant", "stored_about_user",
         ],
         // See what the workers' sessions wait for.
         memberships: ["pg_read_all_stats"])
 
-    /// The role of the app's own servers: reads users' entitlements and records spending.
+    /// The role of the app's own servers: reads users' entitlements, records spending and consents.
     package static let appServer = DatabaseRole(
         "app-server",
         [
@@ -170,12 +176,12 @@ package struct DatabaseRole: Sendable {
                     "ledger_balances", "ledger_history", "subscriptions",
                 ]
             )
-        ], functions: ["ledger_debit", "ledger_reverse"])
+        ], functions: ["ledger_debit", "ledger_reverse", "set_refund_consent"])
 
     /// The role of support staff and their tools: reads what users hold and why, credits balances and grants; it
     /// can neither forget a user nor rebuild.
     package static let support = DatabaseRole(
-        "support", appServer.tables + [(read, ["entitlement_details", "purchases", "known_names"])],
+        "support", appServer.tables + [(read, ["entitlement_details", "purchases", "known_names", "refunds"])],
         functions: [
             "explain_transaction", "explain_user", "grant_entitlement", "ledger_credit", "ledger_reverse",
             "revoke_grant",

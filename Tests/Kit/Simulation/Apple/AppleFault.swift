@@ -7,6 +7,7 @@ package enum AppleEndpoint: String, CaseIterable, Sendable {
     case orderLookup = "GET /inApps/v1/lookup/{id}"
     case finish = "POST /inApps/v1/transactions/{id}/finish"
     case accountToken = "PUT /inApps/v1/transactions/{id}/appAccountToken"
+    case consumption = "PUT /inApps/v2/transactions/consumption/{id}"
 
     /// The endpoint of a request, and the ID in its path.
     ///

@@ -28,6 +28,12 @@ extension AppleServer {
             let token = try? JSONDocument(parsing: request.body).root["appAccountToken"]?.string
             try world.setAccountToken(token ?? "", of: transactions, id: seen.id, at: seen.time)
             return HTTPResponse()
+        case .consumption:
+            let purchase = try purchase(seen.id, bundleID).first { $0.id == seen.id }
+            try ConsumptionRequest.check(request.body, of: purchase)
+            let answer = (id: seen.id, body: String(decoding: request.body, as: UTF8.self))
+            world.state.withLock { $0.refundAnswers.append(answer) }
+            return HTTPResponse(status: 202)
         }
     }
 

@@ -38,6 +38,7 @@ package final class AppleWorld: Sendable {
         var changes = 0
         var finished: [String] = []
         var accountTokens: [SetAccountToken] = []
+        var refundAnswers: [(id: String, body: String)] = []
     }
 
     package let authority: CertificateAuthority
@@ -87,6 +88,9 @@ package final class AppleWorld: Sendable {
 
     /// The transaction IDs that were finished, in their order, each as often as it was.
     package var finished: [String] { state.withLock(\.finished) }
+
+    /// The accepted answers to refund requests in their order, by transaction ID, each as often as it came.
+    package var refundAnswers: [(id: String, body: String)] { state.withLock(\.refundAnswers) }
 }
 
 extension DemoTraffic {
