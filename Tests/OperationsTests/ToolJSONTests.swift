@@ -74,6 +74,30 @@ import Topology
         await connection.close()
     }
 
+    @Test func `refund requests are listed, counted and decided`() async throws {
+        let options = try await PostgresServer.shared.migratedDatabase()
+        let connection = try await PostgresConnection.connect(options)
+        try await connection.execute(
+            script: """
+                INSERT INTO refund_requests (uuid, environment, bundle_id, transaction_id, original_transaction_id,
+                    signed_date_ms, deadline_ms)
+                SELECT 'u', 'Production', 'com.example.app', '1', '1', now_ms, now_ms + 43200000
+                FROM (SELECT (extract(epoch FROM now()) * 1000)::int8 AS now_ms) AS clock
+                """)
+        let environment = ["DATABASE_URL": options.connectionString]
+        await run(["refunds", "list"], environment)
+        await run(["refunds", "list", "--outcome=waiting"], environment)
+        await run(["refunds", "show", "u"], environment)
+        await run(["refunds", "count"], environment)
+        let decision = ["refunds", "answer", "u", "--preference=decline", "--by=eva", "--reason=abuse"]
+        await run(decision, environment)
+        try await connection.execute(script: "UPDATE refund_requests SET answer = '{}'")
+        await run(decision, environment, code: 1)
+        let acts = try await connection.query("SELECT acted_by, preference FROM refund_acts")
+        #expect(acts.map { $0.text(0) + $0.text(1) } == ["evadecline"])
+        await connection.close()
+    }
+
     @Test func `commands on Kafka print what their schemas say`() async throws {
         let cluster = try MockCluster()
         for plan in TopicLayout().plans { try cluster.createTopic(plan.name, partitions: 2) }

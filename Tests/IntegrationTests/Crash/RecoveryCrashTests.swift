@@ -121,12 +121,14 @@ extension PipelineTests {
                     case .answering: try await rig.kill(asking: .accountToken, 1, .cutBody)
                     case .linking, .marking: try await rig.killAtGate(undoing: number % 2 == 1)
                     }
+                    guard step.heldStatement == nil else { continue }
                     // A failed request waits for a minute.
                     _ = try await rig.connection.query("UPDATE recovery_requests SET due_at = now()")
                 }
                 let waiting = "recovery_requests WHERE finished_at IS NULL"
                 try await rig.work { try await rig.values(of: "subject", in: waiting).isEmpty }
-                let links = try await rig.values(of: "user_id || ' ' || key", in: "account_links")
+                let made = "account_links WHERE user_id LIKE 'user-_'"
+                let links = try await rig.values(of: "user_id || ' ' || key", in: made)
                 #expect(links == Set(rig.world.accountTokens.map { "user-\($0.originalID) \($0.token)" }))
                 #expect(links.count == ids.count)
             }

@@ -37,6 +37,7 @@ import Worker
         #expect(try await rig.tokens(of: "anna") == [token])
         #expect(try await rig.requests() == ["1 anna done"])
         #expect(try await rig.explained("1") == "done")
+        #expect(rig.recovery.metrics.contains(#"recovery_requests_total{endpoint="account token",result="ok"} 1"#))
 
         // Nothing sets it a second time.
         try await rig.passDay()

@@ -15,6 +15,7 @@ package enum PipelineTool {
         commands: [
             .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList, .linkReapply,
             .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored, .forget, .rebuild, .recoverFeed, .recoverApple,
-            .publish, .importPurchases, .run, .status, .reconcile, .accountState,
+            .refundsList, .refundsShow, .refundsCount, .refundsAnswer, .publish, .importPurchases, .run, .status, .reconcile,
+            .accountState,
         ])
 }
