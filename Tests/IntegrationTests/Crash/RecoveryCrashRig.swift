@@ -18,8 +18,8 @@ struct RecoveryCrashRig {
     let apple: SimulatedApple
     let connection: PostgresConnection
     let gate: StatementGate?
-    /// Whether the worker answers refund requests instead of finishing purchases.
-    var isReplying = false
+    /// With whose consent the worker answers refund requests; nil if it finishes purchases instead.
+    var consented: String?
 
     var world: AppleWorld { apple.server.world }
 
@@ -107,6 +107,61 @@ struct RecoveryCrashRig {
             """, [.text(DemoApp.pro.bundleID), .int8(Int64(Date().timeIntervalSince1970 * 1_000)), .text(id)])
     }
 
+    /// Asks for the refund of as many purchases of 100 coins, of which their number modulo 100 is spent.
+    ///
+    /// Of five users one says nothing, one says no, and three consent.
+    func askRefunds(_ count: Int) async throws {
+        for number in 1...count { try world.sell("\(number)", type: "Consumable") }
+        _ = try await connection.query(
+            """
+            WITH asked AS (
+                SELECT n, n::text AS id, 'user-' || n AS user_id FROM generate_series(1, $1::int8) AS n
+            ),
+            owned AS (
+                INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
+                SELECT 'Production', $2, id, user_id, 'link' FROM asked
+            ),
+            bought AS (
+                INSERT INTO transactions (environment, bundle_id, transaction_id, track, signed_date_ms, content_hash,
+                    trust, original_transaction_id, product_id, product_type, purchase_date_ms)
+                SELECT 'Production', $2, id, 'jws', 1, sha256(''), 'apple', id, 'p', 'Consumable', 1000 FROM asked
+            ),
+            credited AS (
+                INSERT INTO ledger (environment, bundle_id, transaction_id, currency, original_transaction_id,
+                    product_id, user_id, amount, purchase_date_ms)
+                SELECT 'Production', $2, id, 'coins', id, 'p', user_id, 100, 1000 FROM asked
+            ),
+            spent AS (
+                INSERT INTO ledger_debits (environment, user_id, reference, currency, amount)
+                SELECT 'Production', user_id, 'sword', 'coins', n % 100 FROM asked WHERE n % 100 > 0
+            ),
+            stated AS (
+                INSERT INTO refund_consents (user_id, is_consented, reference)
+                SELECT user_id, n % 5 <> 4, 'terms' FROM asked WHERE n % 5 > 0
+            )
+            INSERT INTO notifications (environment, uuid, bundle_id, type, meaning, signed_date_ms,
+                original_transaction_id, transaction_id, source_topic, source_partition, source_offset)
+            SELECT 'Production', 'refund-' || id, $2, 'CONSUMPTION_REQUEST', 'm', $3, id, id, 'raw', 0, 0 FROM asked
+            """, [.int8(Int64(count)), .text(DemoApp.pro.bundleID), .int8(Int64(Date().timeIntervalSince1970 * 1_000))])
+    }
+
+    /// Whether so many requests are answered; makes those due whose answer was not accepted yet.
+    func hasAnswered(_ count: Int) async throws -> Bool {
+        _ = try await connection.query(
+            """
+            UPDATE recovery_requests AS waiting SET due_at = now() FROM refund_requests AS asked
+            WHERE asked.uuid = waiting.subject AND asked.answer IS NOT NULL AND waiting.finished_at IS NULL
+            """)
+        return try await values(in: "refund_requests WHERE outcome = 'answered'").count >= count
+    }
+
+    /// Kills a worker once the condition holds.
+    func kill(once isReached: () async throws -> Bool) async throws {
+        let worker = try start()
+        try await eventually(within: .seconds(600), every: .milliseconds(200)) { try await isReached() }
+        try await pipeline.kill(worker)
+    }
+
     func sell(_ id: String, _ connection: PostgresConnection) async throws {
         try world.sell(id)
         _ = try await connection.query(AppleWorld.storing(id))
@@ -114,10 +169,9 @@ struct RecoveryCrashRig {
 
     private func start() throws -> WorkerCopy {
         var environment = apple.environment
-        environment["RECOVERY_FINISH"] = isReplying ? nil : "true"
-        if isReplying, let apps = environment["APPS"] {
-            // All customers have consented.
-            let replies = #""refund_replies":{"consented":"all","preference":"decline"},"#
+        environment["RECOVERY_FINISH"] = consented == nil ? "true" : nil
+        if let consented, let apps = environment["APPS"] {
+            let replies = #""refund_replies":{"consented":"\#(consented)","preference":"decline"},"#
             environment["APPS"] = "[{" + replies + apps.dropFirst(2)
         }
         return try pipeline.start(.recovery, environment: environment)

@@ -156,7 +156,7 @@ extension PipelineTests {
         {
             try await RecoveryCrashRig.run(holding: step.heldStatement) { rig in
                 var rig = rig
-                rig.isReplying = true
+                rig.consented = "all"
                 try await rig.beginReplying()
                 let ids = Set((1...9).map { "\($0)" })
                 for id in ids { try await rig.askRefund(id, rig.connection) }
@@ -178,6 +178,61 @@ extension PipelineTests {
                 #expect(Set(answers.map(\.id)) == ids)
                 #expect(Set(answers.map { "\($0.id) \($0.body)" }).count == ids.count)
                 #expect(try await rig.values(of: "outcome", in: "refund_requests") == ["answered"])
+            }
+        }
+
+        /// `REFUND_REQUESTS` and `REFUND_KILLS` set how many; the measured run has 10,000 and 100.
+        @Test(.needsBuiltWorkers) func `of many refund requests the consented ones are answered, whatever fails`()
+            async throws
+        {
+            let environment = ProcessInfo.processInfo.environment
+            let count = environment["REFUND_REQUESTS"].flatMap { Int($0) } ?? 50
+            let kills = environment["REFUND_KILLS"].flatMap { Int($0) } ?? 3
+            try await RecoveryCrashRig.run(holding: nil) { rig in
+                var rig = rig
+                rig.consented = "user"
+                try await rig.beginReplying()
+                try await rig.askRefunds(count)
+                rig.apple.server.inject { request in
+                    guard request.endpoint == .consumption else { return nil }
+                    switch request.number % 40 {
+                    case 7: return .error(status: 500, code: nil)
+                    case 17: return .cutBody
+                    case 27: return .rateLimit(.milliseconds(500))
+                    default: return nil
+                    }
+                }
+                let consented = Set((1...count).filter { 1...3 ~= $0 % 5 }.map { "\($0)" })
+                for number in 1...kills {
+                    if number == 2 { try rig.apple.replaceKey() }
+                    let goal = consented.count * number / (kills + 1)
+                    try await rig.kill { try await rig.hasAnswered(goal) }
+                }
+                rig.apple.server.stop()
+                _ = try await rig.hasAnswered(0)
+                let failed = """
+                    recovery_requests AS waiting JOIN refund_requests AS asked ON asked.uuid = waiting.subject
+                    WHERE asked.answer IS NOT NULL AND waiting.finished_at IS NULL
+                      AND waiting.due_at > now() + interval '30 seconds'
+                    """
+                try await rig.kill { try await !rig.values(of: "subject", in: failed).isEmpty }
+                try rig.apple.server.listen()
+                try await rig.kill { try await rig.hasAnswered(consented.count) }
+                let answers = rig.world.refundAnswers
+                #expect(Set(answers.map(\.id)) == consented)
+                for (id, body) in answers {
+                    let share = (Int(id) ?? 0) % 100 * 1_000
+                    let words = #""consumptionPercentage":\#(share),"deliveryStatus":"DELIVERED""#
+                    #expect(body.contains(words), "\(id) \(body)")
+                }
+                let ends = "SELECT outcome || ' ' || count(*) FROM refunds GROUP BY outcome ORDER BY 1"
+                let found = try await rig.connection.query(ends).map { $0.text(0) }
+                let others = Set((1...count).filter { $0 % 5 == 4 }).count
+                #expect(
+                    found == [
+                        "answered \(consented.count)", "no_consent \(others)",
+                        "waiting \(count - consented.count - others)",
+                    ])
             }
         }
     }

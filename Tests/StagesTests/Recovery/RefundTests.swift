@@ -45,7 +45,7 @@ import Worker
         try await rig.wake()
         try await rig.turn(worker)
         #expect(rig.answers.count == 2)
-        #expect(rig.metrics.contains(#"recovery_refund_requests{outcome="answered"}"#))
+        #expect(rig.metrics.contains(#"recovery_refund_requests{result="answered"}"#))
         await worker.outboxes[0].close()
     }
 
@@ -112,7 +112,7 @@ import Worker
         await worker.outboxes[0].close()
         let second = try rig.worker()
         try await rig.look(second)
-        #expect(rig.metrics.contains(#"recovery_refund_requests{outcome="late"} 1"#))
+        #expect(rig.metrics.contains(#"recovery_refund_requests{result="late"} 1"#))
         await second.outboxes[0].close()
     }
 

@@ -72,7 +72,7 @@ package struct RecoveryMetrics: Sendable {
             labels: ["environment", "bundle_id", "endpoint"])
         refunds = registry.gauge(
             "recovery_refund_requests",
-            "Apple's refund requests whose deadline comes or was within the last day, by outcome.", labels: ["outcome"])
+            "Apple's refund requests whose deadline comes or was within the last day, by outcome.", labels: ["result"])
         for job in RecoveryWindowTable.Job.allCases { records[job.rawValue].increment(by: 0) }
         entries.increment(by: 0)
         // Create the counters with 0, otherwise a rate would miss the first increment.
