@@ -52,7 +52,8 @@ enum DeclaredStatements {
         RecoveryRequestTable.withdrawTokens, RecoveryRequestTable.tokenToSet, RecoveryRequestTable.tokenCounts,
         RecoveryRequestTable.tokenStates, ImportTable.add, ImportTable.counts, ImportTable.open,
         RefundRequestTable.read, RefundRequestTable.credits, RefundRequestTable.debits, RefundRequestTable.store,
-        RefundRequestTable.wait, RefundRequestTable.end, RefundRequestTable.counts, RefundTable.list, RefundTable.count,
+        RefundRequestTable.wait, RefundRequestTable.end, RefundRequestTable.counts, RefundTable.list,
+        RefundTable.ofPurchases, RefundTable.count,
         RefundTable.decide, UserPurchases.all,
     ]
 

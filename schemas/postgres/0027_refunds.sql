@@ -40,6 +40,7 @@ COMMENT ON TABLE refund_requests IS
     'recovery-worker, kept forever.';
 
 CREATE INDEX refund_requests_by_date ON refund_requests (signed_date_ms);
+CREATE INDEX refund_requests_of_purchase ON refund_requests (original_transaction_id);
 
 -- What Apple decided. The table is large: make the index CONCURRENTLY before.
 CREATE INDEX IF NOT EXISTS notifications_of_refunds ON notifications (transaction_id, environment)

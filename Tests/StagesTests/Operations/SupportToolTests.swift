@@ -45,6 +45,26 @@ import Worker
         return rig
     }
 
+    @Test func `a refund request stands beside its purchase, with the answer`() async throws {
+        let rig = try await Self.rig()
+        _ = try await rig.worker.client.query(
+            """
+            INSERT INTO refund_requests (uuid, environment, bundle_id, transaction_id, original_transaction_id,
+                signed_date_ms, deadline_ms, answer, outcome)
+            SELECT 'u', environment, bundle_id, transaction_id, original_transaction_id, 1, 2,
+                '{"customerConsented":true,"refundPreference":"DECLINE"}', 'answered'
+            FROM transactions WHERE transaction_id = '1-2'
+            """)
+        for question in [["anna"], ["--transaction", "1"]] {
+            let (code, text) = await rig.run(["explain"] + question)
+            #expect(code == 0)
+            #expect(text.contains("outcome: answered") && text.contains("preference: decline"), "\(text)")
+            _ = await rig.run(["explain", "--json"] + question)
+        }
+        let shown = await rig.run("refunds", "show", "u")
+        #expect(shown.code == 0 && shown.output.contains("user_id: anna\n"), "\(shown)")
+    }
+
     @Test func `purchases of another environment are named and counted`() async throws {
         let rig = try await Rig()
         for id in ["1", "2"] {

@@ -67,6 +67,15 @@ package enum RefundTable {
         ORDER BY shown.requested_at DESC, shown.request_id
         """)
 
+    /// The requests about purchases, the newest first.
+    package static let ofPurchases = Statement<(environment: String, originals: [Identifier]), Row>(
+        [.value("environment", \.environment), .values("originals", \.originals)], returning: Row.reader,
+        """
+        SELECT \(Row.reader.names(of: "shown")) FROM refunds AS shown
+        WHERE shown.environment = $environment AND shown.original_transaction_id = ANY ($originals)
+        ORDER BY shown.requested_at DESC, shown.request_id LIMIT 1000
+        """)
+
     package struct Count: Sendable {
         package let productID: Identifier?
         package let outcome: String

@@ -43,7 +43,7 @@ extension ToolCommand {
                 case (nil, let id?): try await client.run(SupportAnswers.transaction, (id, environment, at, rowsMax))
                 default: throw UsageError("expected either a USER or a --transaction")
                 }
-            return try await Explanation(rows[0].root, of: userID, client)
+            return try await Explanation(rows[0].root, of: userID, in: environment, client)
         }
         context.console.print(answer: answer.json, context.arguments)
         if !answer.isFound, !context.isJSON {
@@ -62,13 +62,16 @@ private struct Explanation {
     let isFound: Bool
 
     /// - Parameter user: whose rules are added; nil for those of all users.
-    init(_ answer: JSONValue, of user: Identifier?, _ client: PostgresClient) async throws {
+    init(_ answer: JSONValue, of user: Identifier?, in environment: String, _ client: PostgresClient) async throws {
         isFound = ["purchases", "grants", "debits", "changes", "entitlements"].contains { answer[$0]?.count ?? 0 > 0 }
         let keys = answer["purchases"]?.elements.compactMap { PurchaseKey(explained: $0) } ?? []
         // The rules are computed as entitle-worker does, from all facts of the purchases.
         let rules = keys.isEmpty ? [:] : try await Reprojector(client: client).contributions(of: keys)
         let states = try await client.run(RecoveryRequestTable.tokenStates, keys)
         let tokens = Dictionary(states.map { ($0.purchase, $0) }, uniquingKeysWith: { first, _ in first })
+        let originals = keys.map(\.originalTransactionID)
+        let requests =
+            keys.isEmpty ? [] : Array(try await client.run(RefundTable.ofPurchases, (environment, originals)))
         json = JSONContent(answer, each: "purchases") { purchase in
             let key = PurchaseKey(explained: purchase)
             let token = key.flatMap { tokens[$0] }.map { ["result": $0.result, "at": $0.at] as JSONContent }
@@ -76,11 +79,18 @@ private struct Explanation {
                 rule.userID == nil || user == nil || rule.userID == user
             }
             let byID = Dictionary(grouping: own ?? [], by: \.transactionID)
-            return JSONContent(purchase, each: "transactions") { transaction in
+            let explained = JSONContent(purchase, each: "transactions") { transaction in
                 JSONContent(transaction) + [
                     "rules": transaction["transaction_id"]?.identifier.flatMap { byID[$0] } ?? []
                 ]
             } + ["apple_account_token": token]
+            let refunds = requests.filter { request in
+                request.bundleID == purchase["bundle_id"]?.identifier
+                    && request.originalTransactionID == purchase["original_transaction_id"]?.identifier
+            }
+            guard !refunds.isEmpty else { return explained }
+            let lines = refunds.map { JSONContent($0, ToolCommand.refundColumns) }
+            return explained + ["refund_requests": lines]
         }
     }
 }

@@ -104,7 +104,7 @@ extension ToolCommand {
         return ExitCode.answer(isDecided)
     }
 
-    private static let refundColumns: [ReportColumn<RefundTable.Row>] = [
+    static let refundColumns: [ReportColumn<RefundTable.Row>] = [
         .init("requested_at", title: "requested", \.requestedAt), .init("outcome", \.outcome),
         .init("preference", \.preference), .init("decision", title: "Apple", \.decision),
         .init("product_id", title: "product", rank: 1, \.productID), .init("user_id", title: "user", rank: 2, \.userID),
