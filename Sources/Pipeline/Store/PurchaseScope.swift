@@ -18,6 +18,9 @@ package struct PurchaseScope: Hashable, Sendable, StoredValue {
         PurchaseKey(environment: environment, bundleID: bundleID, originalTransactionID: originalTransactionID)
     }
 
+    /// The position before all purchases.
+    package static let start = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
+
     static let fields = Fields(
         PurchaseScope.init, Field("environment", \.environment),
         Field("original_transaction_id", \.originalTransactionID))

@@ -82,7 +82,7 @@ extension MonitoringRig {
     func apply(catalog: String) async throws {
         let path = "\(pipeline.folder)/catalog.json"
         try catalog.write(toFile: path, atomically: true, encoding: .utf8)
-        let answer = try await run("pipeline catalog apply \(path)")
+        let answer = try await run("pipeline catalog apply --yes \(path)")
         #expect(answer.exitCode == 0, "\(answer.output)")
     }
 }

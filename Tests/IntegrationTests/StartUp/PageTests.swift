@@ -10,7 +10,7 @@ import Testing
 @Suite(.needsBuiltWorkers, .timeLimit(.minutes(10))) struct PageTests {
     @Test func `the catalog's page shows what its commands print`() async throws {
         let page = try CommandPage("deploy/catalog.md")
-        #expect(page.files.count == 5 && page.commands.count == 7)
+        #expect(page.files.count == 5 && page.commands.count == 8)
         try page.run(environment: ["DATABASE_URL": await PostgresServer.shared.migratedDatabase().connectionString])
     }
 

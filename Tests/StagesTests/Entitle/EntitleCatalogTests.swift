@@ -208,12 +208,6 @@ struct EntitleCatalogTests {
 }
 
 extension EntitleWorker {
-    /// Projects again, as the loop does on an occasion.
-    fileprivate func reproject() async throws {
-        try await stage.upkeep?.work()
-        await stage.upkeep?.close()
-    }
-
     fileprivate func keys() async throws -> Set<String> {
         Set(try await client.query("SELECT DISTINCT entitlement_key FROM entitlements").map { $0.text(0) })
     }

@@ -93,17 +93,6 @@ import Worker
 }
 
 extension RebuildRig {
-    /// Settles observations in both stages as one batch.
-    fileprivate func settle(observations: [Observation]) async throws {
-        let records = observations.enumerated().map { $1.record(at: Int64($0)) }
-        let verdicts = try await link.stage.process(records)
-        try await link.stage.acknowledged(records, verdicts)
-        let outputs = verdicts.flatMap(\.outputs).enumerated().map { index, output in
-            ConsumerRecord(output, at: Int64(index))
-        }
-        _ = try await entitle.stage.process(outputs)
-    }
-
     /// The findings about facts; other tests check owners and rows.
     fileprivate func findings() async throws -> [FactFinding] {
         var found: [FactFinding] = []

@@ -34,6 +34,12 @@ final class EntitleWorker: Sendable {
             "INSERT INTO catalog_versions (content, content_sha256) VALUES ($1, sha256('x'))", [.json(json)])
     }
 
+    /// Projects again, as the loop does on an occasion.
+    func reproject() async throws {
+        try await stage.upkeep?.work()
+        await stage.upkeep?.close()
+    }
+
     func process(_ observations: [Observation], from offset: Int64 = 0) async throws -> [Verdict] {
         try await stage.process(observations.enumerated().map { $1.record(at: offset + Int64($0)) })
     }

@@ -1,8 +1,10 @@
 import EntitleStage
 import Entitlements
+import Kafka
 import LinkStage
 import Operations
 import Postgres
+import Records
 import TestSupport
 import Testing
 import Worker
@@ -30,6 +32,17 @@ struct RebuildRig {
     func settle(batch: [Sample]) async throws {
         try await link.settle(batch)
         _ = try await entitle.stage.process(try batch.records(from: 0))
+    }
+
+    /// Settles observations in both stages as one batch.
+    func settle(observations: [Observation]) async throws {
+        let records = observations.enumerated().map { $1.record(at: Int64($0)) }
+        let verdicts = try await link.stage.process(records)
+        try await link.stage.acknowledged(records, verdicts)
+        let outputs = verdicts.flatMap(\.outputs).enumerated().map { index, output in
+            ConsumerRecord(output, at: Int64(index))
+        }
+        _ = try await entitle.stage.process(outputs)
     }
 
     func run(_ arguments: [String]) async -> (code: Int32, output: String, notes: String) {

@@ -16,6 +16,8 @@ struct LinkTransaction {
     /// Whether records of the batch's purchases are forwarded, by which `entitle-worker` projects them.
     private let hasRecords: Bool
     private let newRows: NewRows
+    /// Whether the session has a copy of the owners in a snapshot, where no lock is needed.
+    private let isPlan: Bool
 
     private var locked: Set<AppTransactionGroup>
     /// The batch's purchases, followed by others that depend on them.
@@ -28,13 +30,14 @@ struct LinkTransaction {
 
     init(
         connection: PostgresConnection, batch: LinkBatch, rules: OwnershipRules, hasRecords: Bool,
-        newRows: NewRows = .upserted, locking groups: Set<AppTransactionGroup>
+        newRows: NewRows = .upserted, locking groups: Set<AppTransactionGroup> = [], isPlan: Bool = false
     ) {
         self.connection = connection
         self.batch = batch
         self.rules = rules
         self.hasRecords = hasRecords
         self.newRows = newRows
+        self.isPlan = isPlan
         contradictionCount = batch.contradictionCount
         locked = batch.groups.union(groups)
     }
@@ -55,9 +58,11 @@ struct LinkTransaction {
     private mutating func lockAndRead() async throws {
         let scopes = Array(batch.scopes)
         var pipeline = Pipeline()
-        pipeline.add(Locks.sharedLinks)
-        pipeline.add(Locks.accounts, Array(locked))
-        pipeline.add(Locks.ownership, scopes)
+        if !isPlan {
+            pipeline.add(Locks.sharedLinks)
+            pipeline.add(Locks.accounts, Array(locked))
+            pipeline.add(Locks.ownership, scopes)
+        }
         let contradictions = pipeline.add(OwnershipFactTables.raiseClaims, unlessEmpty: Array(batch.claims.values))
         let kinds = pipeline.add(AccountLinkTable.kinds)
         let reading = OwnershipReading(scopes, in: &pipeline)
@@ -75,7 +80,7 @@ struct LinkTransaction {
     private mutating func readLinksAndGroups() async throws {
         let groups = Array(touchedGroups)
         let missing = Set(groups).subtracting(locked)
-        if !missing.isEmpty { throw LocksMissing(groups: missing) }
+        if !isPlan, !missing.isEmpty { throw LocksMissing(groups: missing) }
         let questions = questions(about: purchases.indices)
         var pipeline = Pipeline()
         let found = pipeline.add(AccountLinkTable.find, questions.rows)
@@ -217,6 +222,7 @@ extension LinkTransaction {
         pipeline.add(OwnershipFactTables.raiseRenewals, unlessEmpty: newFacts.renewals)
         pipeline.add(OwnerTable.write, new: new, newRows, others: others)
         guard !pipeline.isEmpty else { return }
+        if isPlan { changes = [] }
         pipeline.add(OwnerChangeTable.record, unlessEmpty: changes)
         if !changes.allSatisfy(\.hasRecord) {
             // The commit notifies every listener of the new marks.

@@ -49,6 +49,16 @@ package struct OwnerReview: Sendable {
         }
     }
 
+    /// Writes corrected owners to the copy of the table that `PlanTables.create` has made, without locks.
+    package static func plan(_ scopes: [PurchaseScope], by rules: OwnershipRules, on connection: PostgresConnection)
+        async throws
+    {
+        var transaction = LinkTransaction(
+            connection: connection, batch: LinkBatch(reviewing: scopes, and: []), rules: rules, hasRecords: false,
+            isPlan: true)
+        _ = try await transaction.run()
+    }
+
     private func lock(_ purchases: [PurchaseKey], _ groups: Set<AppTransactionGroup>, on connection: PostgresConnection)
         async throws
     {

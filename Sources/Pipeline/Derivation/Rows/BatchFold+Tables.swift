@@ -20,8 +20,20 @@ extension BatchFold {
         return (fold, catalog)
     }
 
+    /// Reads the stored facts of scopes.
+    ///
+    /// - Parameter pipeline: statements that run first.
+    package init(
+        reading scopes: [PurchaseScope], after pipeline: Pipeline = Pipeline(), on connection: PostgresConnection
+    ) async throws {
+        var pipeline = pipeline
+        let reading = FactReading(scopes, in: &pipeline)
+        self.init(scopes: scopes)
+        add(reading, try await connection.run(pipeline))
+    }
+
     /// Adds the stored facts of the fold's scopes; call this before records are added.
-    package mutating func add(_ reading: FactReading, _ answers: PipelineAnswers) {
+    private mutating func add(_ reading: FactReading, _ answers: PipelineAnswers) {
         for row in answers[reading.closedPeriods] { withState(of: row.scope) { $0.add(row) } }
         for fact in answers[reading.transactions] {
             withState(of: fact.purchaseKey.scope) { $0[fact.key.bundleID].add(fact) }

@@ -54,6 +54,18 @@ package struct BatchProjector {
         countUnknown()
     }
 
+    /// Reads purchases in a snapshot, where no lock is needed, to project them with any catalog.
+    ///
+    /// Each purchase is compared when it is in the batch itself, and not as a neighbour.
+    package init(of scopes: [PurchaseScope], by catalog: Catalog, inSnapshot connection: PostgresConnection)
+        async throws
+    {
+        var fold = try await BatchFold(reading: scopes, on: connection)
+        fold.markAll(ChangeCause(.catalog))
+        self.init(fold, Projection(catalog: catalog))
+        if isStacking { _ = try await readStacks(after: Pipeline(), connection) }
+    }
+
     /// Whether a purchase of the batch is or was in a stack, so that `readStacks` must run first.
     package var isStacking: Bool { purchases.values.contains(where: \.isInStack) }
 
@@ -105,7 +117,7 @@ package struct BatchProjector {
     }
 
     /// The contribution of each transaction of the batch's purchases.
-    func contributions() -> [PurchaseKey: [Contribution]] {
+    package func contributions() -> [PurchaseKey: [Contribution]] {
         Dictionary(
             uniqueKeysWithValues: purchases.map { key, purchase in
                 let contributions = projection.contributions(
@@ -153,21 +165,29 @@ package struct BatchProjector {
 extension BatchProjector {
     /// Locks all users of the batch and reads the other purchases in their stacks.
     package mutating func readStacks(_ connection: PostgresConnection) async throws {
-        var users: Set<Identifier> = []
-        var holders: Set<StackedPurchaseTable.Holder> = []
-        for purchase in purchases.values {
-            users.formUnion(purchase.state.users)
-            for entry in purchase.stacked + purchase.state.stacked {
-                holders.insert(StackedPurchaseTable.Holder(entry.key))
-            }
-        }
         var pipeline = Pipeline()
-        pipeline.add(Locks.users, unlessEmpty: Array(users))
-        let stored = pipeline.add(StackedPurchaseTable.ofHolders, Array(holders))
-        let own = Set(purchases.keys)
-        let others = try await connection.run(pipeline)[stored].filter { !own.contains($0.purchaseKey) }
+        pipeline.add(Locks.users, unlessEmpty: Array(Set(purchases.values.flatMap(\.state.users))))
+        try await readNeighbours(Set(readStacks(after: pipeline, connection).map(\.purchaseKey)), connection)
+    }
+
+    /// - Returns: the entries of other purchases.
+    private mutating func readStacks(after pipeline: Pipeline, _ connection: PostgresConnection) async throws
+        -> [StackedPurchase]
+    {
+        var pipeline = pipeline
+        let stored = pipeline.add(StackedPurchaseTable.ofHolders, holders)
+        let others = try await connection.run(pipeline)[stored].filter { purchases[$0.purchaseKey] == nil }
         stacks = NonRenewingStacks(others + purchases.values.flatMap(\.stacked), catalog: projection.catalog)
-        try await readNeighbours(Set(others.map(\.purchaseKey)), connection)
+        return others
+    }
+
+    /// The holders of the stacks in which purchases of the batch are or were.
+    private var holders: [StackedPurchaseTable.Holder] {
+        Array(
+            Set(
+                purchases.values.flatMap { purchase in
+                    (purchase.stacked + purchase.state.stacked).map { StackedPurchaseTable.Holder($0.key) }
+                }))
     }
 
     /// Reads the neighbours, and rereads the rows of the batch's own purchases in a stack.
@@ -176,11 +196,7 @@ extension BatchProjector {
     private mutating func readNeighbours(_ keys: Set<PurchaseKey>, _ connection: PostgresConnection) async throws {
         let own = purchases.filter(\.value.isInStack)
         let scopes = Array(Set((keys.map(\.scope)) + own.keys.map(\.scope)))
-        var pipeline = Pipeline()
-        let reading = FactReading(scopes, in: &pipeline)
-        var fold = BatchFold(scopes: scopes)
-        fold.add(reading, try await connection.run(pipeline))
-        for state in fold.states {
+        for state in try await BatchFold(reading: scopes, on: connection).states {
             for (bundleID, stored) in state.purchases {
                 let key = state.scope.purchase(bundleID)
                 if own[key] != nil {

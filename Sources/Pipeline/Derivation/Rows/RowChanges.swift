@@ -10,6 +10,8 @@ package struct RowChanges {
     private(set) var gone: [EntitlementTable.Row] = []
     private(set) var credited: [LedgerTable.Row] = []
     private(set) var uncredited: [LedgerTable.Row] = []
+    /// The credits that are replaced or removed, as they are stored.
+    private(set) var former: [LedgerTable.Row] = []
     private(set) var stacked: [StackedPurchase] = []
     private(set) var unstacked: [StackedPurchase] = []
     package private(set) var changed: [ChangeTable.Row] = []
@@ -19,6 +21,15 @@ package struct RowChanges {
     /// Users whose rows change; they are locked until the transaction ends.
     package var users: Set<Identifier> {
         Set(changed.map(\.change.userID)).union(credited.map(\.credit.userID)).union(uncredited.map(\.credit.userID))
+    }
+
+    /// Number of rows of entitlements and of the ledger to write.
+    package var count: Int { changed.count + credited.count + uncredited.count }
+
+    /// The amounts that the changed credits add to balances.
+    package var balances: [LedgerTable.Difference] {
+        credited.map { LedgerTable.Difference($0, amount: $0.credit.balance) }
+            + former.map { LedgerTable.Difference($0, amount: -$0.credit.balance) }
     }
 
     mutating func compare(
@@ -45,7 +56,9 @@ package struct RowChanges {
             credited.append((purchase, credit))
             purchases.insert(purchase)
         }
-        for credit in old where !new.contains(where: { $0.isSameEntry(as: credit) }) {
+        for credit in old where !new.contains(credit) {
+            former.append((purchase, credit))
+            guard !new.contains(where: { $0.isSameEntry(as: credit) }) else { continue }
             uncredited.append((purchase, credit))
             purchases.insert(purchase)
         }
@@ -64,8 +77,7 @@ extension Pipeline {
     ///
     /// - Parameter catalogVersion: the version of the projection's catalog; `nil` without a catalog.
     package mutating func add(_ changes: RowChanges, catalogVersion: Int64?, newRows: NewRows = .upserted) {
-        add(StackedPurchaseTable.remove, unlessEmpty: changes.unstacked)
-        add(StackedPurchaseTable.write, unlessEmpty: changes.stacked)
+        addStacks(changes)
         add(EntitlementTable.remove, unlessEmpty: changes.gone)
         add(EntitlementTable.write, new: changes.added, newRows, others: changes.held)
         add(LedgerTable.remove, unlessEmpty: changes.uncredited)
@@ -73,5 +85,11 @@ extension Pipeline {
         if !changes.changed.isEmpty {
             add(ChangeTable.append, ChangeTable.Batch(changes.changed, catalogVersion: catalogVersion))
         }
+    }
+
+    /// Adds the statements that write the stacks' entries.
+    package mutating func addStacks(_ changes: RowChanges) {
+        add(StackedPurchaseTable.remove, unlessEmpty: changes.unstacked)
+        add(StackedPurchaseTable.write, unlessEmpty: changes.stacked)
     }
 }

@@ -56,10 +56,7 @@ struct EntitleTransaction {
         guard !reopened.isEmpty else { return }
         var pipeline = Pipeline()
         pipeline.add(ClosedPeriodTable.remove, reopened)
-        let reading = FactReading(reopened, in: &pipeline)
-        var whole = BatchFold(scopes: reopened)
-        whole.add(reading, try await connection.run(pipeline))
-        fold.replace(by: whole)
+        fold.replace(by: try await BatchFold(reading: reopened, after: pipeline, on: connection))
     }
 
     /// Reads the answers for waiting requests; costs one round trip if a request waits.

@@ -22,8 +22,6 @@ actor Reprojection: Upkeep {
 
     /// Longest wait for a notification; then the table is read without one.
     private static let sweepInterval = Duration.milliseconds(1000)
-    /// The position before all purchases.
-    private static let start = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
     /// Maximum purchases in one transaction.
     private static let purchasesMax = 200
 
@@ -69,13 +67,10 @@ extension Reprojection {
         if progress.target != target { pipeline.add(CatalogProjection.begin, target) }
         _ = try await connection.run(pipeline)
         let changed = try await CatalogStore.productIDs(changedAfter: progress.version, through: target, connection)
-        var after = progress.target == target ? progress.after : Self.start
-        while changed?.isEmpty != true {
-            let sold = Array(try await connection.run(CatalogProjection.sold, after))
-            try await project(Self.scopes(of: sold, concernedBy: changed))
-            guard let last = sold.last?.scope else { break }
-            _ = try await connection.run(CatalogProjection.reached, last)
-            after = last
+        var concerned = ConcernedPurchases(by: changed, after: progress.target == target ? progress.after : .start)
+        while changed?.isEmpty != true, let page = try await concerned.next(on: connection) {
+            try await project(page.scopes)
+            _ = try await connection.run(CatalogProjection.reached, concerned.last)
         }
         _ = try await connection.run(CatalogProjection.finish)
     }
@@ -87,26 +82,6 @@ extension Reprojection {
             _ = try await CatalogStore.read(target, connection)
             return target
         } catch is CatalogStore.Unreadable { return progress.newest }
-    }
-
-    /// Returns the purchases to project because their products differ.
-    ///
-    /// - Parameter changed: the products that differ; `nil` for all products.
-    private static func scopes(of sold: [CatalogProjection.Sold], concernedBy changed: Set<Identifier>?)
-        -> [PurchaseScope]
-    {
-        func concerns(_ product: Identifier) -> Bool { changed?.contains(product) ?? true }
-        var scopes: [PurchaseScope] = []
-        for sold in sold where scopes.last != sold.scope {
-            if concerns(sold.productID) || sold.items.contains(where: { concerns($0.sku) }) {
-                scopes.append(sold.scope)
-            }
-        }
-        // The last purchase may have more transactions than this page.
-        if sold.count == CatalogProjection.soldCountMax, let last = sold.last?.scope, scopes.last != last {
-            scopes.append(last)
-        }
-        return scopes
     }
 
     private func project(_ scopes: [PurchaseScope]) async throws {

@@ -136,6 +136,9 @@ package struct CatalogProjection: Sendable {
         package let scope: PurchaseScope
         package let productID: Identifier
         package let items: [CommerceItem]
+
+        /// The products of the transaction and of its items.
+        package var productIDs: [Identifier] { [productID] + items.map(\.sku) }
     }
 
     package static let soldCountMax = 2000

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 package import Entitlements
 import Postgres
 
@@ -33,6 +33,21 @@ package enum LedgerTable {
 
     package static let remove = Statement<[Row], Void>(
         [.rows("gone", key)], "DELETE FROM ledger AS credit USING $gone WHERE \(key.equal("credit", "gone"))")
+
+    /// A part of the difference between two balances of a user.
+    package struct Difference: Sendable {
+        package let environment: Environment
+        package let userID: Identifier
+        package let currency: Identifier
+        package let amount: Int64
+
+        package init(_ row: Row, amount: Int64) {
+            environment = row.purchase.environment
+            userID = row.credit.userID
+            currency = row.credit.currency
+            self.amount = amount
+        }
+    }
 
     static let read = PurchaseScope.read(reader, from: "ledger")
 }

@@ -133,6 +133,14 @@ package enum AccountLinkTable {
 
     private static let change = RowReader(Change.init, "kind", "key", "former_user_id", "user_id", "purchases")
 
+    /// Writes links without a record of who did it, for the session's own table of a plan.
+    package static let put = Statement<[AccountLink], Void>(
+        [.rows("new", row)],
+        """
+        INSERT INTO account_links ($new.columns) SELECT $new.columns FROM \(given)
+        ON CONFLICT (\(key.names())) DO UPDATE SET user_id = excluded.user_id
+        """)
+
     static let insert = Statement<Request, Change>(
         request, returning: change,
         """

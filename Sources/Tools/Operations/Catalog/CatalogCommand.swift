@@ -4,23 +4,18 @@ import Settings
 import Store
 
 extension ToolCommand {
-    private static let formats =
+    static let catalogFormats =
         "FILE is in the product's own format (schemas/catalog) or an Xcode .storekit file. The "
         + "latter says neither how long a non-renewing subscription lasts nor what a consumable "
         + "credits: --with names a file in the own format whose products stand in the place of "
         + "those of FILE with the same IDs. A catalog has at most 16 MiB and 100,000 products."
 
-    private static let withOption = CommandOption("with", argument: "FILE", "A catalog that completes the first one.")
-
-    private static let allowEmptyOption = CommandOption(
-        "allow-empty", "Take a catalog without products, which ends what products grant by name.")
-
     static let catalogCheck = ToolCommand(
         "catalog check",
-        "Checks a product catalog and lists all its problems.\n\n\(formats)\n\nExit code 65 when there is one.",
-        operands: "FILE", operandCount: 1...1, options: [withOption, allowEmptyOption]
+        "Checks a product catalog and lists all its problems.\n\n\(catalogFormats)\n\nExit code 65 when there is one.",
+        operands: "FILE", operandCount: 1...1, options: [.catalogWith, .allowEmpty]
     ) { context in
-        context.console.print(try readFile(context).summary)
+        context.console.print(try catalogFile(context.arguments.operands[0], context).summary)
         return ExitCode.success
     }
 
@@ -28,15 +23,27 @@ extension ToolCommand {
         "catalog apply",
         "Checks a product catalog and puts it into force.\n\n"
             + "The workers apply it by themselves, also to what was bought before. The "
-            + "same catalog once more changes nothing; former versions stay in catalog_versions.\n\n\(formats)",
-        operands: "FILE", operandCount: 1...1,
+            + "same catalog once more changes nothing; former versions stay in catalog_versions. Where a user would "
+            + "lose access or credits, nothing is applied without --yes, and the exit code is 1: 'pipeline plan' shows "
+            + "who and why.\n\n\(catalogFormats)", operands: "FILE", operandCount: 1...1,
         options: [
-            withOption, allowEmptyOption, CommandOption("by", argument: "NAME", "Who asks for it, for the history."),
+            .catalogWith, .allowEmpty, CommandOption("yes", "Apply it even if users lose access or credits."),
+            CommandOption("by", argument: "NAME", "Who asks for it, for the history."),
             CommandOption("reason", argument: "TEXT", "Why, for the history."), .postgres, .config,
         ]
     ) { context in
         let settings = try context.settings(.database)
-        let file = try readFile(context)
+        let file = try catalogFile(context.arguments.operands[0], context)
+        if !context.arguments.isSet("yes") {
+            let report = try await Planning(catalog: file.catalog).run(context)
+            guard report.isHarmless else {
+                context.console.print(report.head)
+                context.console.note(
+                    "not applied: users would lose access or credits; 'pipeline plan --catalog' has samples, and --yes "
+                        + "applies it")
+                return ExitCode.negative
+            }
+        }
         let outcome = try await settings.withDatabase { connection in
             try await CatalogTable.apply(
                 file.content, by: context.arguments.value("by"), reason: context.arguments.value("reason"),
@@ -52,15 +59,21 @@ extension ToolCommand {
     /// - Throws: an error for a file that is no catalog, and for a catalog without products unless
     ///   an option allows it: a truncated or filtered export would remove the keys of every
     ///   product.
-    private static func readFile(_ context: OperatorContext) throws(CommandError) -> CatalogFile {
+    static func catalogFile(_ path: String, _ context: OperatorContext) throws(CommandError) -> CatalogFile {
         let arguments = context.arguments
-        var file = try CatalogFile(path: arguments.operands[0])
+        var file = try CatalogFile(path: path)
         if let path = arguments.value("with") { file = try CatalogFile(file, completedBy: CatalogFile(path: path)) }
         guard !file.catalog.products.isEmpty || arguments.isSet("allow-empty") else {
-            throw CommandError(
-                ExitCode.data, "\(arguments.operands[0]) names no product; --allow-empty if that is meant")
+            throw CommandError(ExitCode.data, "\(path) names no product; --allow-empty if that is meant")
         }
         for remark in file.remarks { context.console.note(remark) }
         return file
     }
+}
+
+extension CommandOption {
+    static let catalogWith = CommandOption("with", argument: "FILE", "A catalog that completes the first one.")
+
+    static let allowEmpty = CommandOption(
+        "allow-empty", "Take a catalog without products, which ends what products grant by name.")
 }

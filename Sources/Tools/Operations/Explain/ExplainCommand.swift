@@ -118,7 +118,8 @@ extension JSONContent {
 
 extension Contribution: JSONRepresentable {
     package var json: JSONContent {
-        let periods = period.map { [["start": $0.start, "end": $0.end] as JSONContent] } ?? []
-        return ["rule": rule.rawValue, "product_id": productID, "periods": periods]
+        ["rule": rule.rawValue, "product_id": productID, "periods": period.map { [$0.json] } ?? []]
     }
 }
+
+extension Period: JSONRepresentable { package var json: JSONContent { ["start": start, "end": end] } }

@@ -48,6 +48,14 @@ struct LinkSource {
         } catch { throw UsageError("expected \(error.expected)") }
     }
 
+    /// Reads a file of links with users.
+    init(of path: String) throws {
+        isUserRequired = true
+        scope = ("", "")
+        lines = LineReader(lineBytesMax: Self.lineBytesMax, of: try BodySource.open(path))
+        name = BodySource.name(of: path)
+    }
+
     /// Returns the next batch, or `nil` at the end.
     ///
     /// - Throws: a `CommandError` that names a line without a valid link; links before that line

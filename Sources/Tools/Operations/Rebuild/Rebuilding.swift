@@ -57,7 +57,7 @@ struct Rebuilding {
             report.add(differences)
             found(differences, report.purchaseCount)
         }
-        var last = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
+        var last = PurchaseScope.start
         while true {
             let window: AllPurchases.Window = (after: last, countMax: purchasesMax)
             let scopes = Array(try await client.run(AllPurchases.next, window))
