@@ -10,7 +10,7 @@
 --   entitlements.csv    who may use what, and when
 --   grants.csv          what people granted
 --   ledger.csv          credits, refunds, debits and adjustments
---   account_links.csv   which user a token or ID is
+--   account_links.csv   which user a token or ID is, for `pipeline link add --from`
 --   app_downloads.csv   what each Apple Account downloaded first
 --   changes.csv         the history of entitlements
 --   payloads.csv        every content that Apple signed, without its signature
@@ -91,7 +91,7 @@ COPY (
 
 COPY grants TO STDOUT (FORMAT csv, HEADER) \g grants.csv
 COPY (SELECT * FROM ledger_history) TO STDOUT (FORMAT csv, HEADER) \g ledger.csv
-COPY account_links TO STDOUT (FORMAT csv, HEADER) \g account_links.csv
+COPY account_links (kind, key, user_id, environment, bundle_id) TO STDOUT (FORMAT csv, HEADER) \g account_links.csv
 COPY app_downloads TO STDOUT (FORMAT csv, HEADER) \g app_downloads.csv
 COPY changes TO STDOUT (FORMAT csv, HEADER) \g changes.csv
 COPY revisions TO STDOUT (FORMAT csv, HEADER) \g payloads.csv

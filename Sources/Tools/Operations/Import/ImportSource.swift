@@ -147,7 +147,8 @@ struct ImportSource {
             if !user.isEmpty { line.links.append(link) }
             line.ids.append(link.key)
         }
-        if !token.isEmpty {
+        // A purchase may have passed to a user who never had its token, so its ID alone is linked.
+        if !token.isEmpty, ids.isEmpty {
             // A token is one person's in every app; in lower case, as it is stored.
             let link = try Self.link(.accountToken, token.lowercased(), to: user, in: nil)
             if !user.isEmpty { line.links.append(link) }
