@@ -72,10 +72,15 @@ package enum RecoveryRequestTable {
         INSERT INTO recovery_requests AS known ($asked.columns)
         SELECT * FROM $asked ORDER BY subject, kind, environment, bundle_id
         ON CONFLICT (subject, kind, environment, bundle_id) DO UPDATE
-        SET requested_at = now(), due_at = now(), finished_at = NULL, result = NULL,
-            revision = NULL, published_count = 0
+        SET \(again)
         WHERE known.finished_at IS NOT NULL
         """)
+
+    /// The assignments by which a stored question is asked from its beginning.
+    static let again = """
+        requested_at = now(), due_at = now(), finished_at = NULL, result = NULL,
+            revision = NULL, published_count = 0
+        """
 
     /// Adds questions about subscriptions that should have renewed but have no newer transaction.
     ///
@@ -184,7 +189,7 @@ package enum RecoveryRequestTable {
         WHERE \(isRequest)
         """)
 
-    /// Deletes answered questions; those of an import are kept for half a year, for its report.
+    /// Deletes answered questions; an import's are kept for 180 days, for its report.
     package static let prune = Statement<(app: RecoveredApp, before: Timestamp), Void>(
         RecoveredApp.parameters { $0.app } + [.value("before_ms", \.before)],
         """

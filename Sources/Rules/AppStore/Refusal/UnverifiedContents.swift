@@ -58,7 +58,7 @@ package struct UnverifiedContents: Sendable {
     /// Whether no part was omitted because of its number or its nesting.
     package private(set) var isWhole = true
 
-    private static let partsMax = 100
+    private let partsMax: Int
     private static let nestingMax = 4
     /// Maximum in-app records, more than a body can contain.
     private static let recordsMax = 10_000
@@ -74,7 +74,9 @@ package struct UnverifiedContents: Sendable {
         let nesting: Int
     }
 
-    package init(of body: [UInt8]) {
+    /// - Parameter partsMax: maximum number of parts.
+    package init(of body: [UInt8], partsMax: Int = 100) {
+        self.partsMax = partsMax
         let text = BodyForm.withoutWhitespace(body) ?? 0..<0
         var waiting = [Content(steps: [], bytes: Array(body[text]), nesting: 0)]
         var next = 0
@@ -84,15 +86,15 @@ package struct UnverifiedContents: Sendable {
             let first = content.bytes.first
             if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
                 root = Self.json(content.bytes)
-                waiting += root.map { Self.contents(of: $0, in: content) } ?? []
+                waiting += root.map { contents(of: $0, in: content) } ?? []
             } else if Self.isToken(content.bytes) {
                 waiting += addToken(content)
             } else if content.bytes.starts(with: "MI".utf8) {
                 addReceipt(content)
             }
-            if waiting.count > Self.partsMax {
+            if waiting.count > partsMax {
                 isWhole = false
-                waiting.removeSubrange(max(next, Self.partsMax)...)
+                waiting.removeSubrange(max(next, partsMax)...)
             }
         }
     }
@@ -114,7 +116,7 @@ package struct UnverifiedContents: Sendable {
             isWhole = false
             return []
         }
-        return Self.contents(of: payload, in: content)
+        return contents(of: payload, in: content)
     }
 
     private mutating func addReceipt(_ content: Content) {
@@ -138,7 +140,7 @@ package struct UnverifiedContents: Sendable {
         part.payload = receipt.json
         parts.append(part)
         for (index, value) in receipt.records.enumerated() {
-            guard parts.count < Self.partsMax else {
+            guard parts.count < partsMax else {
                 isWhole = false
                 return
             }
@@ -150,7 +152,7 @@ package struct UnverifiedContents: Sendable {
     }
 
     /// The tokens and receipts among the strings of a value, in the order of the text.
-    private static func contents(of root: JSONValue, in outer: Content) -> [Content] {
+    private func contents(of root: JSONValue, in outer: Content) -> [Content] {
         var found: [Content] = []
         var steps = outer.steps
         find(in: root, &steps, nesting: outer.nesting + 1, &found)
@@ -158,7 +160,7 @@ package struct UnverifiedContents: Sendable {
     }
 
     /// Finds contents recursively, as deep as the reader allows JSON to nest.
-    private static func find(in value: JSONValue, _ steps: inout [Path.Step], nesting: Int, _ found: inout [Content]) {
+    private func find(in value: JSONValue, _ steps: inout [Path.Step], nesting: Int, _ found: inout [Content]) {
         guard found.count <= partsMax else { return }
         switch value.kind {
         case .object:
@@ -174,7 +176,7 @@ package struct UnverifiedContents: Sendable {
                 steps.removeLast()
             }
         case .string:
-            guard let bytes = value.stringBytes, isToken(bytes) || isReceipt(bytes) else { return }
+            guard let bytes = value.stringBytes, Self.isToken(bytes) || Self.isReceipt(bytes) else { return }
             found.append(Content(steps: steps, bytes: bytes, nesting: nesting))
         case .number, .bool, .null: return
         }

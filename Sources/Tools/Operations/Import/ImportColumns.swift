@@ -12,7 +12,7 @@ struct ImportColumns {
 
         static let names = allCases.map(\.rawValue).joined(separator: ", ")
 
-        /// The names that are recognized without an option, besides the role's; the first that says something counts.
+        /// The other names that need no option, in the order in which a row's values count.
         ///
         /// They include those of RevenueCat's scheduled data exports.
         fileprivate var known: [String] {
@@ -29,7 +29,7 @@ struct ImportColumns {
     }
 
     private let places: [Role: [Int]]
-    /// Whether `--columns` names the user's column, so that each of its values counts.
+    /// Whether `--columns` names the user's column; then even an anonymous user counts.
     private let isUserNamed: Bool
     let separator: UInt8
     let count: Int
@@ -86,6 +86,6 @@ struct ImportColumns {
         return ""
     }
 
-    /// The beginning of an ID that RevenueCat makes for a customer who never signed in, which names no user of yours.
+    /// The prefix of RevenueCat's IDs for customers who never signed in.
     private static let anonymous = "$RCAnonymousID:"
 }

@@ -6,73 +6,53 @@ import Store
 
 /// Reads a foreign table, in bounded batches.
 struct ImportSource {
-    /// A purchase or token, and whose it is.
+    /// A line about a customer.
     struct Line {
         let number: Int
         let app: RecoveredApp
         var links: [AccountLink] = []
         var ids: [Identifier] = []
         var body: [UInt8]?
-        var isWithoutUser: Bool { links.isEmpty }
     }
-
-    /// The lines that are not imported, by the reason.
-    struct Passed { var otherStores = 0, otherApps = 0 }
 
     /// Maximum lines of a batch.
     private static let batchMax = 2_000
     /// Maximum bytes of a batch's bodies.
     private static let bodyBytesMax = 16 << 20
-    /// Maximum bytes of a row: more than a body that `verify-worker` accepts has in base64.
+    /// Maximum bytes of a row: more than `verify-worker` accepts as a body.
     private static let rowBytesMax = 2 << 20
+    /// Maximum lines with quotation marks in a row; each is a reason to split the row again.
     private static let rowLinesMax = 1_000
+    /// Maximum tokens and records of a body; a receipt lists each renewal.
+    private static let partsMax = 10_000
 
     private var lines: LineReader
-    private let name: String
+    let name: String
     private let apps: Set<RecoveredApp>
     private let environment: Environment
     private let bundle: String?
     let columns: ImportColumns
-    private(set) var passed = Passed()
-    private(set) var lineCount = 0
-    /// A line that was read and belongs to the next batch.
-    private var pending: Line?
+    private(set) var otherStores = 0, otherApps = 0
 
     /// - Parameters:
     ///   - apps: the apps that `recovery-worker` asks about.
     ///   - environment: the environment of lines that name none.
-    ///   - bundle: the app of lines that name none.
-    init(_ path: String, columns given: String?, apps: Set<RecoveredApp>, environment: Environment, bundle: String?)
-        throws
-    {
-        (self.apps, self.environment, self.bundle) = (apps, environment, bundle)
+    init(_ path: String, _ arguments: CommandArguments, apps: Set<RecoveredApp>, environment: Environment) throws {
+        (self.apps, self.environment, bundle) = (apps, environment, arguments.value("bundle"))
         name = BodySource.name(of: path)
         lines = LineReader(lineBytesMax: Self.rowBytesMax, of: try BodySource.open(path))
-        let first: [UInt8]
-        do { first = try lines.next() ?? [] } catch { throw Self.failure(error, name, line: 1) }
-        let mark = first.starts(with: LinkLine.byteOrderMark) ? LinkLine.byteOrderMark.count : 0
-        do { columns = try ImportColumns(Self.text(first.dropFirst(mark)), given: given) } catch {
-            throw Self.failure(error, name, line: 1)
-        }
+        do {
+            let first = try lines.next() ?? []
+            let mark = first.starts(with: LinkLine.byteOrderMark) ? LinkLine.byteOrderMark.count : 0
+            columns = try ImportColumns(Self.text(first.dropFirst(mark)), given: arguments.value("columns"))
+        } catch { throw LinkSource.failure(error, name, line: 1) }
     }
 
     /// Returns the next batch, or `nil` at the end.
-    ///
-    /// A batch ends before a line that gives a key of the batch to another user, so that the order of
-    /// the lines decides.
     mutating func next() throws -> [Line]? {
         var batch: [Line] = []
-        var users: [AccountLink: Identifier] = [:]
         var bytes = 0
-        while batch.count < Self.batchMax, bytes < Self.bodyBytesMax {
-            guard let line = try pending ?? nextLine() else { break }
-            pending = nil
-            let isContrary = line.links.contains { link in users[link.withoutUser].map { $0 != link.userID } ?? false }
-            if isContrary {
-                pending = line
-                break
-            }
-            for link in line.links { users[link.withoutUser] = link.userID }
+        while batch.count < Self.batchMax, bytes < Self.bodyBytesMax, let line = try nextLine() {
             bytes += line.body?.count ?? 0
             batch.append(line)
         }
@@ -85,19 +65,15 @@ struct ImportSource {
             let number = lines.lineNumber + 1
             do {
                 guard let row = try nextRow() else { return nil }
-                guard !row.isEmpty else { continue }
-                lineCount += 1
-                if let line = try line(row, number) { return line }
-            } catch { throw Self.failure(error, name, line: number) }
+                if !row.isEmpty, let line = try line(row, number) { return line }
+            } catch { throw LinkSource.failure(error, name, line: number) }
         }
     }
 
     /// Reads a row, whose quoted fields may contain line breaks; empty for a blank line.
     private mutating func nextRow() throws -> [String]? {
-        guard let first = try lines.next() else { return nil }
-        var row = first
-        var count = 1
-        while true {
+        guard var row = try lines.next() else { return nil }
+        for _ in 0..<Self.rowLinesMax {
             let text = try Self.text(row[...])
             if text.isEmpty { return [] }
             if let fields = try SeparatedRow.fields(of: text, by: columns.separator) {
@@ -106,13 +82,17 @@ struct ImportSource {
                 }
                 return fields
             }
-            guard row.count <= Self.rowBytesMax, count < Self.rowLinesMax, let more = try lines.next() else {
-                throw LinkLine.Fault(expected: "a closing quotation mark")
-            }
-            row += [UInt8(ascii: "\n")] + more
-            count += 1
+            var more: [UInt8]
+            repeat {
+                guard row.count <= Self.rowBytesMax, let line = try lines.next() else { throw Self.isOpen }
+                more = line
+                row += [UInt8(ascii: "\n")] + more
+            } while !more.contains(UInt8(ascii: "\""))
         }
+        throw Self.isOpen
     }
+
+    private static let isOpen = LinkLine.Fault(expected: "a closing quotation mark")
 
     /// Returns a line's bytes without its carriage return.
     private static func text(_ line: ArraySlice<UInt8>) throws(LinkLine.Fault) -> [UInt8] {
@@ -122,15 +102,15 @@ struct ImportSource {
         return Array(text)
     }
 
-    /// Returns what a row says of a customer, or `nil` if it is passed over.
+    /// Returns the contents of a row, or `nil` if it is passed over.
     private mutating func line(_ row: [String], _ number: Int) throws(LinkLine.Fault) -> Line? {
         let store = columns.value(.store, of: row)
         guard ["", "app_store", "mac_app_store"].contains(store) else {
-            passed.otherStores += 1
+            otherStores += 1
             return nil
         }
         guard let app = try app(of: row) else {
-            passed.otherApps += 1
+            otherApps += 1
             return nil
         }
         let user = columns.value(.user, of: row)
@@ -149,7 +129,7 @@ struct ImportSource {
         }
         // A purchase may have passed to a user who never had its token, so its ID alone is linked.
         if !token.isEmpty, ids.isEmpty {
-            // A token is one person's in every app; in lower case, as it is stored.
+            // A token has one user in every app; it is stored in lower case.
             let link = try Self.link(.accountToken, token.lowercased(), to: user, in: nil)
             if !user.isEmpty { line.links.append(link) }
         }
@@ -168,11 +148,13 @@ struct ImportSource {
         return try LinkLine.link(kind, fields, isUserRequired: false)
     }
 
-    /// The original transaction IDs in a body, which `verify-worker` has still to verify.
+    /// The original transaction IDs in a body that is not verified yet.
     ///
-    /// They say which purchase the line's user is linked to, as a column with the ID does.
+    /// They count as much as a column with the ID.
     private static func ids(in body: [UInt8]) throws(LinkLine.Fault) -> [String] {
-        let payloads = UnverifiedContents(of: body).parts.compactMap(\.payload)
+        let contents = UnverifiedContents(of: body, partsMax: partsMax)
+        guard contents.isWhole else { throw LinkLine.Fault(expected: "a body of at most \(partsMax) parts") }
+        let payloads = contents.parts.compactMap(\.payload)
         guard !payloads.isEmpty else { throw LinkLine.Fault(expected: "a signed transaction or a receipt as body") }
         var ids: [String] = []
         for id in payloads.compactMap({ $0["originalTransactionId"]?.string }) where !ids.contains(id) {
@@ -208,24 +190,5 @@ struct ImportSource {
             return known.first
         }
         return known.first { $0.bundleID == Identifier(bundle) }
-    }
-
-    private static func failure(_ error: any Error, _ name: String, line number: Int) -> any Error {
-        switch error {
-        case let fault as LinkLine.Fault: CommandError(ExitCode.data, "\(name):\(number): expected \(fault.expected)")
-        case let error as LineReader.LineTooLong:
-            CommandError(ExitCode.data, "\(name):\(error.lineNumber): the line is too long")
-        case is CancellationError, is UsageError: error
-        default: CommandError(ExitCode.noInput, "cannot read \(name)")
-        }
-    }
-}
-
-extension AccountLink {
-    /// The link without its user.
-    fileprivate var withoutUser: AccountLink {
-        var key = self
-        key.userID = ""
-        return key
     }
 }

@@ -73,12 +73,18 @@ struct LinkSource {
                     line, isFirst: reader.lineNumber == 1, isUserRequired: isUserRequired, scope: scope)
                 if let link { batch.append(link) }
             }
-        } catch let fault as LinkLine.Fault {
-            throw CommandError(ExitCode.data, "\(name):\(reader.lineNumber): expected \(fault.expected)")
-        } catch let error as LineReader.LineTooLong {
-            throw CommandError(ExitCode.data, "\(name):\(error.lineNumber): the line is too long")
-        } catch { throw CommandError(ExitCode.noInput, "cannot read \(name)") }
+        } catch { throw Self.failure(error, name, line: reader.lineNumber) }
         lines = reader
         return batch.isEmpty ? nil : batch
+    }
+
+    /// The error for a line that cannot be read.
+    static func failure(_ error: any Error, _ name: String, line number: Int) -> CommandError {
+        switch error {
+        case let fault as LinkLine.Fault: CommandError(ExitCode.data, "\(name):\(number): expected \(fault.expected)")
+        case let error as LineReader.LineTooLong:
+            CommandError(ExitCode.data, "\(name):\(error.lineNumber): the line is too long")
+        default: CommandError(ExitCode.noInput, "cannot read \(name)")
+        }
     }
 }

@@ -29,9 +29,7 @@ extension ToolCommand {
         try bodies.skip(to: line ?? 1)
         let template = ProducerRecord(
             topic: topic, key: context.arguments.value("key").map { Array($0.utf8) }, headers: headers)
-        try await requireTopic(topic, settings.kafkaConfiguration)
-        let producer = try KafkaProducer(
-            configuration: settings.kafkaConfiguration, isUncompressed: { Topic.isUncompressed($0) })
+        let producer = try await producer(of: topic, settings.kafkaConfiguration)
         let end = try await Interruption.cancelling { [bodies] in
             await publish(bodies, of: total, template, by: producer, on: context.console)
         }
@@ -98,8 +96,10 @@ extension ToolCommand {
         return KafkaHeader(name: String(text[..<equals]), text: String(text[text.index(after: equals)...]))
     }
 
+    /// Makes a producer of bodies.
+    ///
     /// Throws if the topic does not exist; a topic created by writing to it would have wrong settings.
-    static func requireTopic(_ topic: String, _ configuration: [String: String]) async throws {
+    static func producer(of topic: String, _ configuration: [String: String]) async throws -> KafkaProducer {
         let metadata = try await KafkaAdmin.lend(configuration) { admin in
             try await admin.metadata(deadline: .seconds(30))
         }
@@ -108,6 +108,7 @@ extension ToolCommand {
                 ExitCode.unavailable,
                 "topic \(topic) is missing or not authorized: create it with '\(PipelineTool.name) topics'")
         }
+        return try KafkaProducer(configuration: configuration, isUncompressed: { Topic.isUncompressed($0) })
     }
 
     private static func show(_ report: PublishReport, _ context: OperatorContext) {
