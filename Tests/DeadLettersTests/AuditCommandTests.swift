@@ -235,6 +235,16 @@ import Testing
         #expect(await rig.tool("groups", "--reason=receipt_malformed").exitCode == 1)
         #expect(await rig.tool("search", "nothing").exitCode == 1)
         #expect(await rig.tool("replays").exitCode == 1)
+        for (command, text) in [
+            (["list", "--product=nope"], "0 of 0 dead letters"), (["count", "--bundle=nope"], "total 0"),
+            (["groups", "--environment=Prod"], "0 groups"), (["show", "ffffffffffff"], "no dead letter ffffffffffff"),
+            (["resolve", "--product=nope", "--why=x"], "0 of 0 dead letters resolved"),
+            (["replay", "--product=nope"], "letters: 0"),
+        ] {
+            let none = await rig.tool(command)
+            let words = (none.result + none.notes).split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+            #expect(none.exitCode == 1 && words.contains(text), "\(command) \(words)")
+        }
         // A letter that is resolved already is found.
         for (reason, code) in [("receipt_malformed", 1), ("signature_invalid", 0), ("signature_invalid", 0)]
             as [(String, Int32)]

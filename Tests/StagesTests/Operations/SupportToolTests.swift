@@ -281,6 +281,32 @@ import Worker
         #expect(try await rig.worker.client.query(held)[0].bool(0))
     }
 
+    @Test func `a name that nothing knows ends each command with 1, and is called unknown`() async throws {
+        let rig = try await Self.rig()
+        let act = ["--by=eva", "--reason=asked"]
+        _ = try await rig.worker.client.query(
+            """
+            INSERT INTO recovery_windows (environment, bundle_id, job)
+            VALUES ('Production', 'com.example.app', 'complete')
+            """)
+        let rows: [(arguments: [String], text: String)] = [
+            (["explain", "nobody"], "nothing is recorded of nobody in Production"),
+            (["explain", "--transaction=nope"], "nothing is recorded of nope in Production"),
+            (["whats-stored", "nobody"], "nothing is stored about nobody in the tables"),
+            (["forget", "nobody"] + act, "nothing was known of nobody"),
+            (["link", "list", "--user=nobody"], "no link found"), (["link", "list", "--key=nope"], "no link found"),
+            (["link", "list", "--history", "--key=nope"], "no link found"),
+            (["link", "remove", "original_transaction_id", "nope"] + act, "1 link read, 0 removed"),
+            (["revoke-grant", "4711"] + act, "there is no grant 4711"),
+            (["recover", "apple", "--user=nobody"], "nothing to ask Apple about"),
+            (["dedupe", "forget", "--bundle-id=nope", "--yes"], "0 revisions and 0 notifications forgotten"),
+        ]
+        for (arguments, text) in rows {
+            let end = await rig.run(arguments)
+            #expect(end.code == 1 && end.output.contains(text), "\(arguments): \(end.code) \(end.output)")
+        }
+    }
+
     @Test func `the knowledge at an instant is shown alone`() async throws {
         let rig = try await Self.rig()
         let before = await rig.run("explain", "anna", "--known-at=2020-01-01")

@@ -47,7 +47,7 @@ extension ToolCommand {
                 console.print("\(what) would be forgotten")
                 return console.note("nothing is forgotten yet: run it again with --yes")
             }
-            console.print("\(what) forgotten: publish the raw bodies again")
+            console.print("\(what) forgotten" + (counts.total > 0 ? ": publish the raw bodies again" : ""))
         }
         return ExitCode.answer(isConfirmed && counts.total > 0)
     }

@@ -67,14 +67,18 @@ extension ToolCommand {
             userID: context.arguments.value("user").map { Identifier($0) }, limit: limit
         )
         return try await context.withDatabase { connection in
-            guard !context.arguments.isSet("history") else {
+            let count: Int
+            if context.arguments.isSet("history") {
                 let acts = Array(try await connection.run(AccountLinkTable.history, selection))
                 context.console.print(acts, historyColumns, context.arguments)
-                return ExitCode.found(acts.count)
+                count = acts.count
+            } else {
+                let links = Array(try await connection.run(AccountLinkTable.list, selection))
+                context.console.print(links, columns, context.arguments)
+                count = links.count
             }
-            let links = Array(try await connection.run(AccountLinkTable.list, selection))
-            context.console.print(links, columns, context.arguments)
-            return ExitCode.found(links.count)
+            if count == 0 { context.console.note("no link found") }
+            return ExitCode.found(count)
         }
     }
 
