@@ -7,13 +7,14 @@ turns on, and the tests that have to notice it.
 
 A row of a table is
 
-    name path/of/a/file.swift
+    name path/of/a/file.swift or path/of/a/migration.sql
         text that is found once, with the part that changes between « and »
         => what takes the place of that part
 
 with as many pairs of text and replacement as the row needs. White space in the text and in the file
 is not compared. The part is an expression; where the replacement is in braces the part is a statement,
-and {} leaves it out; where it is in backticks the part is one line of a text, such as SQL. `tests` sets the test targets, or filters of them, for the rows below it.
+and {} leaves it out; where it is in backticks the part is one line of a text, such as SQL. In a
+migration both are expressions in SQL, and a setting of the session chooses. `tests` sets the test targets, or filters of them, for the rows below it.
 """
 
 import re
@@ -67,7 +68,10 @@ def found(name, source, text):
     return matches[0].span(1)
 
 
-def switched(number, part, replacement):
+def switched(path, number, part, replacement):
+    if path.endswith(".sql"):
+        mutated = f"current_setting('mutation.number', true) = '{number}'"
+        return f"(CASE WHEN {mutated} THEN ({replacement}) ELSE ({part}) END)"
     if replacement.startswith("`"):
         return f'\\(isMutated({number}) ? "{replacement.strip("`")}" : "{part}")'
     if not replacement.startswith("{") or not replacement.endswith("}"):
@@ -86,7 +90,8 @@ def main(root):
     for number, (name, tests, path, pairs) in enumerate(rows(root / "Tests/Mutations"), 1):
         print(name, number, tests, sep="\t")
         source = (root / path).read_text()
-        targets.add(target(path))
+        if path.endswith(".swift"):
+            targets.add(target(path))
         for text, replacement in pairs:
             places = changes.setdefault(path, {})
             places.setdefault(found(name, source, text), []).append((number, name, replacement))
@@ -98,7 +103,7 @@ def main(root):
             for number, name, replacement in mutations:
                 if end > following:
                     sys.exit(f"{name}: another mutation changes a part of the same text")
-                part = switched(number, part, replacement)
+                part = switched(path, number, part, replacement)
             source = source[:start] + part + source[end:]
             following = start
         (root / path).write_text(source)

@@ -61,7 +61,7 @@ def run(binary, number, pattern):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=os.environ | {"MUTATION": str(number)},
+        env=os.environ | {"MUTATION": str(number), "PGOPTIONS": f"-c mutation.number={number}"},
         errors="replace",
         start_new_session=True,
     )
