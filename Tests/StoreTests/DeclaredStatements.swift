@@ -53,8 +53,7 @@ enum DeclaredStatements {
         RecoveryRequestTable.tokenStates, ImportTable.add, ImportTable.counts, ImportTable.open,
         RefundRequestTable.read, RefundRequestTable.credits, RefundRequestTable.debits, RefundRequestTable.store,
         RefundRequestTable.wait, RefundRequestTable.end, RefundRequestTable.counts, RefundTable.list,
-        RefundTable.ofPurchases, RefundTable.count,
-        RefundTable.decide, UserPurchases.all,
+        RefundTable.ofPurchases, RefundTable.count, RefundTable.decide, UserPurchases.all,
     ]
 
     private static let reading: [any DeclaredStatement] = [

@@ -8,15 +8,15 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SQLInterfaceTests {
     /// Functions that other functions, the workers or tools call; all others are the interface.
     private static let inner: Set<String> = [
-        "account_token_to_set", "announce_boundaries", "announce_boundaries_of", "active_until", "append_dead_letter_actions", "boundary_after",
-        "boundary_with_grace", "dead_letter_hour", "decide_refund", "dedupe_prune", "due_boundaries",
-        "explained_as_known", "explained_change", "explained_items", "explained_now", "explained_periods",
-        "explained_purchases", "explained_rest", "explained_source", "explained_status", "grace_periods",
-        "instant_text", "is_environment", "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection",
-        "lock_shared", "lock_users", "merged_transactions", "offer_name", "payload_date", "payload_number",
-        "post_to_ledger", "record_dead_letter_decision", "record_dead_letter_replay", "record_grant_change",
-        "require_environment", "require_history", "require_read_committed", "reversal_reference", "rows_bounded",
-        "timestamptz_from_ms", "wait_for_sharers",
+        "account_token_to_set", "announce_boundaries", "announce_boundaries_of", "active_until",
+        "append_dead_letter_actions", "boundary_after", "boundary_with_grace", "dead_letter_hour", "decide_refund",
+        "dedupe_prune", "due_boundaries", "explained_as_known", "explained_change", "explained_items", "explained_now",
+        "explained_periods", "explained_purchases", "explained_rest", "explained_source", "explained_status",
+        "grace_periods", "instant_text", "is_environment", "lock_accounts", "lock_in_order", "lock_ownership",
+        "lock_projection", "lock_shared", "lock_users", "merged_transactions", "offer_name", "payload_date",
+        "payload_number", "post_to_ledger", "record_dead_letter_decision", "record_dead_letter_replay",
+        "record_grant_change", "require_environment", "require_history", "require_read_committed", "reversal_reference",
+        "rows_bounded", "timestamptz_from_ms", "wait_for_sharers",
     ]
 
     /// The roles of those who integrate, in the order of the page.

@@ -113,7 +113,8 @@ enum AppMember: String, CaseIterable {
         case .keyID: "ID of that key."
         case .keyFile: "The private key (.p8), which `recovery-worker` alone reads, again when it is replaced."
         case .setsAccountTokens:
-            "Whether Apple gets the account tokens of users whose purchases were linked otherwise; false unless set."
+            "Whether Apple gets [the tokens of users](ownership.md#tokens-for-apple) whose purchases were linked "
+                + "otherwise; false unless set."
         case .refundReplies:
             "With whose consent `recovery-worker` answers Apple's [refund requests](refunds.md), nobody's unless given, "
                 + "and what it prefers where the catalog has no rule."

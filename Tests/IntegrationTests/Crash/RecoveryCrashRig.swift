@@ -18,7 +18,7 @@ struct RecoveryCrashRig {
     let apple: SimulatedApple
     let connection: PostgresConnection
     let gate: StatementGate?
-    /// With whose consent the worker answers refund requests; nil if it finishes purchases instead.
+    /// The setting by which the worker answers refund requests; nil if it finishes purchases instead.
     var consented: String?
 
     var world: AppleWorld { apple.server.world }
@@ -109,7 +109,7 @@ struct RecoveryCrashRig {
 
     /// Asks for the refund of as many purchases of 100 coins, of which their number modulo 100 is spent.
     ///
-    /// Of five users one says nothing, one says no, and three consent.
+    /// Three of five users consent, one says no, and one says nothing.
     func askRefunds(_ count: Int) async throws {
         for number in 1...count { try world.sell("\(number)", type: "Consumable") }
         _ = try await connection.query(

@@ -136,7 +136,8 @@ extension RecoveryOutbox {
     private func prepare(_ connection: PostgresConnection) async throws -> [RecoveryWork] {
         if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
             var pipeline = Pipeline()
-            pipeline.add(RecoveryWindowTable.configure, (apps.map { (app: $0, isReplying: $1.isReplying) }, finishes, .now))
+            pipeline.add(
+                RecoveryWindowTable.configure, (apps.map { (app: $0, isReplying: $1.isReplying) }, finishes, .now))
             let setters = apps.values.filter(\.access.setsAccountTokens)
             pipeline.add(RecoveryRequestTable.withdrawTokens, setters.map(\.app))
             _ = try await connection.run(pipeline)

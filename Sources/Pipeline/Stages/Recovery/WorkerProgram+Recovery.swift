@@ -84,9 +84,8 @@ enum RecoveredApps {
         options.proxy = settings[RecoverySettings.proxy]
         // Enough connections for all kinds, so that a hanging endpoint does not block another.
         options.connectionsMax = SideBySide.itemsMax * RecoveryWork.Kind.allCases.count
-        return try APIAccess(
-            app, key, setsAccountTokens: setting.setsAccountTokens, replies: setting.refundReplies
-        ) { [options] credentials in
+        return try APIAccess(app, key, setsAccountTokens: setting.setsAccountTokens, replies: setting.refundReplies) {
+            [options] credentials in
             try AppStoreServerAPI(
                 credentials, server: server, https: options, limitPercent: settings[RecoverySettings.rateShare])
         }

@@ -79,11 +79,12 @@ private struct Explanation {
                 rule.userID == nil || user == nil || rule.userID == user
             }
             let byID = Dictionary(grouping: own ?? [], by: \.transactionID)
-            let explained = JSONContent(purchase, each: "transactions") { transaction in
-                JSONContent(transaction) + [
-                    "rules": transaction["transaction_id"]?.identifier.flatMap { byID[$0] } ?? []
-                ]
-            } + ["apple_account_token": token]
+            let explained =
+                JSONContent(purchase, each: "transactions") { transaction in
+                    JSONContent(transaction) + [
+                        "rules": transaction["transaction_id"]?.identifier.flatMap { byID[$0] } ?? []
+                    ]
+                } + ["apple_account_token": token]
             let refunds = requests.filter { request in
                 request.bundleID == purchase["bundle_id"]?.identifier
                     && request.originalTransactionID == purchase["original_transaction_id"]?.identifier
