@@ -137,7 +137,8 @@ import Testing
             """)
         #expect(
             functions.map { $0.text(0) } == [
-                "announce_boundaries", "forget_user", "lock_in_order", "lock_shared", "wait_for_sharers",
+                "account_token_to_set", "announce_boundaries", "forget_user", "lock_in_order", "lock_shared",
+                "wait_for_sharers",
             ])
         #expect(functions.allSatisfy { $0.bool(1) })
     }

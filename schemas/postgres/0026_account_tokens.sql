@@ -47,6 +47,7 @@ DECLARE
     token text;
     ending text;
 BEGIN
+    PERFORM require_read_committed();
     OPEN request;
     MOVE request;
     IF NOT FOUND THEN
