@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("pipeline rec", ["reconcile", "recover"]), ("pipeline catalog ", ["check", "apply"]),
+        ("pipeline rec", ["reconcile", "recover"]), ("pipeline catalog ", ["check", "apply", "revert"]),
         ("pipeline recover fe", ["feed"]), ("pipeline recover feed --rep", ["--republish"]),
         ("pipeline account state --stage ent", ["entitle"]), ("pipeline explain anna --kn", ["--known-at"]),
         ("pipeline completion z", ["zsh"]),

@@ -142,8 +142,16 @@ import Worker
         #expect(await rig.run("catalog", "apply", path).code == 0)
         #expect(try await rig.worker.count("catalog_versions") == 2)
         try await rig.worker.reproject()
+        // The key of the mistake ends.
+        #expect(await rig.run("catalog", "revert").code == 1)
+        let reverted = await rig.run("catalog", "revert", "--yes", "--by", "eva")
+        #expect(reverted.code == 0 && reverted.output.contains("applied as version 3"), "\(reverted)")
+        try await rig.worker.reproject()
+        #expect(try await rig.worker.rows().values.flatMap { $0 }.map(\.key) == ["pro"])
         let back = try rig.file(Self.catalog(#""pro":{"type":"auto-renewable","entitlements":["prp","pro"]}"#))
         #expect(await rig.run("catalog", "apply", back).code == 0)
+        let fresh = try await PlanRig()
+        #expect(await fresh.run("catalog", "revert").code == 1)
     }
 
     @Test func `a catalog that cannot be read is replaced by a readable one`() async throws {

@@ -17,6 +17,10 @@ package enum CatalogTable {
         [.value("version")], returning: RowReader("content"),
         "SELECT content FROM catalog_versions WHERE version = $version")
 
+    /// The catalog of the version before the newest.
+    package static let former = Statement<Void, JSONText>(
+        returning: RowReader("content"), "SELECT content FROM catalog_versions ORDER BY version DESC OFFSET 1 LIMIT 1")
+
     /// The versions from the first through the last given one, in ascending order.
     package static let versions = Statement<(first: Int64, last: Int64), Int64>(
         [.value("first", \.first), .value("last", \.last)], returning: RowReader("version"),

@@ -26,14 +26,29 @@ extension ToolCommand {
             + "same catalog once more changes nothing; former versions stay in catalog_versions. Where a user would "
             + "lose access or credits, nothing is applied without --yes, and the exit code is 1: 'pipeline plan' shows "
             + "who and why.\n\n\(catalogFormats)", operands: "FILE", operandCount: 1...1,
-        options: [
-            .catalogWith, .allowEmpty, CommandOption("yes", "Apply it even if users lose access or credits."),
-            CommandOption("by", argument: "NAME", "Who asks for it, for the history."),
-            CommandOption("reason", argument: "TEXT", "Why, for the history."), .postgres, .config,
-        ]
+        options: [.catalogWith, .allowEmpty] + applyOptions
+    ) { context in try await apply(try catalogFile(context.arguments.operands[0], context), context) }
+
+    static let catalogRevert = ToolCommand(
+        "catalog revert",
+        "Puts the catalog before the one in force into force again, as a new version.\n\n"
+            + "It is planned as by 'catalog apply': where a user would lose access or credits, such as a key that only "
+            + "the present catalog grants, nothing is applied without --yes.", options: applyOptions
     ) { context in
-        let settings = try context.settings(.database)
-        let file = try catalogFile(context.arguments.operands[0], context)
+        guard let former = try await context.withDatabase({ try await $0.run(CatalogTable.former).first }) else {
+            throw CommandError(ExitCode.negative, "no catalog was applied before the one in force")
+        }
+        return try await apply(try CatalogFile(stored: former), context)
+    }
+
+    private static let applyOptions = [
+        CommandOption("yes", "Apply it even if users lose access or credits."),
+        CommandOption("by", argument: "NAME", "Who asks for it, for the history."),
+        CommandOption("reason", argument: "TEXT", "Why, for the history."), .postgres, .config,
+    ]
+
+    /// Applies a catalog by which no user loses anything, or any with `--yes`.
+    private static func apply(_ file: CatalogFile, _ context: OperatorContext) async throws -> Int32 {
         if !context.arguments.isSet("yes") {
             let report = try await Planning(catalog: file.catalog).run(context)
             guard report.isHarmless else {
@@ -44,7 +59,7 @@ extension ToolCommand {
                 return ExitCode.negative
             }
         }
-        let outcome = try await settings.withDatabase { connection in
+        let outcome = try await context.withDatabase { connection in
             try await CatalogTable.apply(
                 file.content, by: context.arguments.value("by"), reason: context.arguments.value("reason"),
                 on: connection)

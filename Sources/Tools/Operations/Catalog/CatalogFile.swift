@@ -3,6 +3,7 @@ import Commands
 import Entitlements
 import Foundation
 import Settings
+import Store
 
 /// A product catalog from a file: in this package's format, or as Xcode's `.storekit` file.
 ///
@@ -22,6 +23,13 @@ struct CatalogFile {
             let root = try Catalog.document(bytes)
             return try StorableCatalog(
                 Catalog.isStoreKitConfiguration(root) ? Catalog(storeKitConfiguration: root).json : bytes)
+        }
+    }
+
+    /// Checks a catalog of the database.
+    init(stored json: JSONText) throws(CommandError) {
+        content = try Self.checking("the catalog before") { () throws(CatalogError) in
+            try StorableCatalog(Array(json.bytes))
         }
     }
 
