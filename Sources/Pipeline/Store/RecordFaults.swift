@@ -6,9 +6,10 @@ package enum RecordFaults {
     ///
     /// A batch of n records with one bad record costs 2 log₂ n further calls, and every good record
     /// is processed once, in order. A batch that needs more locks than the server has memory for is
-    /// halved too, and so are the next ones, because other sessions need that memory. Any other server error is thrown unchanged, because no record caused it. The
-    /// error of a statement beyond its deadline is thrown too, because its cause is unknown. That
-    /// error halves the size of the next parts: the batch is processed again until its parts fit.
+    /// halved too, and so are the next ones, because other sessions need that memory. Any other
+    /// server error is thrown unchanged, because no record caused it. The error of a statement beyond
+    /// its deadline is thrown too, because its cause is unknown. That error halves the size of the
+    /// next parts: the batch is processed again until its parts fit.
     ///
     /// A part of one record cannot be halved. If that record is too slow, or violates a constraint
     /// that `RecordConstraints` does not list, and `held` is given, only this record waits and the

@@ -3,8 +3,8 @@ import Synchronization
 /// The maximum of records in one transaction; unlimited until PostgreSQL is too slow or out of locks.
 ///
 /// The limit is halved if a statement missed its deadline, a transaction took more than half of the
-/// deadline, or the server had no memory for its locks. It is doubled after batches whose largest transaction took less than an eighth of
-/// the deadline. Concurrent transactions can share an instance.
+/// deadline, or the server had no memory for its locks. It is doubled after batches whose largest
+/// transaction took less than an eighth of the deadline. Concurrent transactions can share an instance.
 package final class TransactionSize: Sendable {
     private struct State {
         var limit = Int.max

@@ -108,6 +108,7 @@ private struct FactSource {
         return fact
     }
 
+    /// The ID with its signer.
     private func signed(_ id: Identifier) -> Identifier { signer.isEmpty ? id : Identifier(id.text + signer) }
 
     private func revision(of payload: JSONValue, _ signedDate: Timestamp) -> Revision {

@@ -5,7 +5,7 @@ import Postgres
 import Settings
 import Store
 
-/// The computation of what another catalog, other rules of linking or more links would change, from one snapshot of the database and without locks.
+/// The effects of another catalog, other rules of linking or more links, from one snapshot and without locks.
 ///
 /// Transactions that the workers commit later are not part of it.
 struct Planning {
