@@ -193,15 +193,8 @@ extension PipelineTests {
                 rig.consented = "user"
                 try await rig.beginReplying()
                 try await rig.askRefunds(count)
-                rig.apple.server.inject { request in
-                    guard request.endpoint == .consumption else { return nil }
-                    switch request.number % 40 {
-                    case 7: return .error(status: 500, code: nil)
-                    case 17: return .cutBody
-                    case 27: return .rateLimit(.milliseconds(500))
-                    default: return nil
-                    }
-                }
+                // The last ones are refused until the outage, which would else find nothing to answer.
+                rig.apple.server.inject { $0.refundFault(refusingAfter: count - 10) }
                 let consented = Set((1...count).filter { 1...3 ~= $0 % 5 }.map { "\($0)" })
                 for number in 1...kills {
                     if number == 2 { try rig.apple.replaceKey() }
@@ -216,6 +209,7 @@ extension PipelineTests {
                       AND waiting.due_at > now() + interval '30 seconds'
                     """
                 try await rig.kill { try await !rig.values(of: "subject", in: failed).isEmpty }
+                rig.apple.server.inject { $0.refundFault() }
                 try rig.apple.server.listen()
                 try await rig.kill { try await rig.hasAnswered(consented.count) }
                 let answers = rig.world.refundAnswers
@@ -234,6 +228,20 @@ extension PipelineTests {
                         "waiting \(count - consented.count - others)",
                     ])
             }
+        }
+    }
+}
+
+extension AppleRequest {
+    /// The fault of three in forty answers to refund requests, and of each answer for an ID beyond `id`.
+    fileprivate func refundFault(refusingAfter id: Int = .max) -> AppleFault? {
+        guard endpoint == .consumption else { return nil }
+        guard Int(self.id) ?? 0 <= id else { return .error(status: 500, code: nil) }
+        switch number % 40 {
+        case 7: return .error(status: 500, code: nil)
+        case 17: return .cutBody
+        case 27: return .rateLimit(.milliseconds(500))
+        default: return nil
         }
     }
 }
