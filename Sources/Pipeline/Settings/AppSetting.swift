@@ -32,7 +32,7 @@ package struct RefundReplies: Hashable, Sendable {
         case never
         /// The users who have consented by `set_refund_consent`.
         case user
-        /// All users, as the operator vouches.
+        /// All users but those who have refused by `set_refund_consent`, as the operator vouches.
         case all
     }
 

@@ -63,6 +63,17 @@ import Worker
         await worker.outboxes[0].close()
     }
 
+    @Test func `a customer who has refused is not told of, whatever the operator vouches`() async throws {
+        let (rig, worker) = try await Self.rig(consented: "all")
+        for (id, user) in [("1", "anna"), ("2", "ben")] { try await rig.sell(id, to: user) }
+        try await rig.consent("anna", false, "1")
+        for id in ["1", "2"] { try await rig.ask(id) }
+        try await rig.turn(worker)
+        #expect(try await rig.outcomes() == ["1 no_consent", "2 answered"])
+        #expect(rig.answers.map { $0.prefix(1) } == ["2"])
+        await worker.outboxes[0].close()
+    }
+
     @Test func `requests from before the setting, and without it, are left alone`() async throws {
         let (rig, worker) = try await Self.rig(consented: "all")
         try await rig.sell("1", to: "anna")

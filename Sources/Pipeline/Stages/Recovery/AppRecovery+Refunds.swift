@@ -54,7 +54,7 @@ extension AppRecovery {
     private func consent(to purchase: RefundRequestTable.Purchase?) -> Bool? {
         switch access.replies.consented {
         case .never: false
-        case .all: true
+        case .all: purchase?.isConsented ?? true
         case .user: purchase?.isConsented
         }
     }
