@@ -298,6 +298,10 @@ import Worker
             (["link", "list", "--history", "--key=nope"], "no link found"),
             (["link", "remove", "original_transaction_id", "nope"] + act, "1 link read, 0 removed"),
             (["revoke-grant", "4711"] + act, "there is no grant 4711"),
+            (["refunds", "list", "--user=nobody"], "no refund request found"),
+            (["refunds", "show", "nope"], "no refund request found"),
+            (["refunds", "count"], "no refund request found"),
+            (["refunds", "answer", "nope", "--preference=none"] + act, "there is no refund request nope"),
             (["recover", "apple", "--user=nobody"], "nothing to ask Apple about"),
             (["dedupe", "forget", "--bundle-id=nope", "--yes"], "0 revisions and 0 notifications forgotten"),
         ]

@@ -74,9 +74,9 @@ private struct FactSource {
         else { throw IncompletePayload(payload: .transaction) }
         guard !signer.isEmpty else { return fact }
         var members = fact.value
-        members.key.transactionID = signed(members.key.transactionID)
-        members.identity.originalTransactionID = signed(members.identity.originalTransactionID)
-        members.appTransactionID = members.appTransactionID.map(signed)
+        members.key.transactionID = withSigner(members.key.transactionID)
+        members.identity.originalTransactionID = withSigner(members.identity.originalTransactionID)
+        members.appTransactionID = members.appTransactionID.map(withSigner)
         return TransactionFact(members)
     }
 
@@ -86,8 +86,8 @@ private struct FactSource {
                 payload.fields, revision: revision(of: payload.json, signedDate), environment: environment, trust: trust
             )
         else { throw IncompletePayload(payload: .renewalInfo) }
-        fact.key.originalTransactionID = signed(fact.key.originalTransactionID)
-        fact.appTransactionID = fact.appTransactionID.map(signed)
+        fact.key.originalTransactionID = withSigner(fact.key.originalTransactionID)
+        fact.appTransactionID = fact.appTransactionID.map(withSigner)
         return fact
     }
 
@@ -99,7 +99,7 @@ private struct FactSource {
         var fact = AppTransactionFact(
             environment: environment, bundleID: bundleID, track: track,
             revision: revision(of: payload.json, signedDate), trust: trust,
-            appTransactionID: (fields.appTransactionID?.identifier).map(signed))
+            appTransactionID: (fields.appTransactionID?.identifier).map(withSigner))
         fact.originalApplicationVersion = fields.originalApplicationVersion?.string
         fact.originalPurchaseDate = fields.originalPurchaseDate
         fact.originalPlatform = fields.originalPlatform?.string
@@ -109,7 +109,7 @@ private struct FactSource {
     }
 
     /// The ID with its signer.
-    private func signed(_ id: Identifier) -> Identifier { signer.isEmpty ? id : Identifier(id.text + signer) }
+    private func withSigner(_ id: Identifier) -> Identifier { signer.isEmpty ? id : Identifier(id.text + signer) }
 
     private func revision(of payload: JSONValue, _ signedDate: Timestamp) -> Revision {
         Revision(signedDate: signedDate, contentHash: ContentHash.of(payload))

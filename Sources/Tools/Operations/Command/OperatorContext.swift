@@ -29,6 +29,12 @@ struct OperatorContext: Sendable {
         return value
     }
 
+    /// Returns the exit code of a list, and prints a note if it is empty.
+    func found(_ count: Int, _ noun: String) -> Int32 {
+        if count == 0 { console.note("no \(noun) found") }
+        return ExitCode.found(count)
+    }
+
     /// Prints a result as JSON with `--json`, otherwise as one line.
     func print(_ json: JSONContent, or line: String) { console.print(json, or: line, arguments) }
 

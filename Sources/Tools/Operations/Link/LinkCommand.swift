@@ -77,8 +77,7 @@ extension ToolCommand {
                 context.console.print(links, columns, context.arguments)
                 count = links.count
             }
-            if count == 0 { context.console.note("no link found") }
-            return ExitCode.found(count)
+            return context.found(count, "link")
         }
     }
 

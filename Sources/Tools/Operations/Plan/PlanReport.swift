@@ -149,9 +149,6 @@ extension PlanReport {
             ("unknown_products", "products of purchases that the catalog lacks", sold.subtracting(known).sorted()),
         ]
     }
-
-    /// The share of the projecting time for a thousand purchases.
-    private var perThousand: Duration { purchaseCount == 0 ? .zero : projecting * 1_000 / purchaseCount }
 }
 
 extension PlanReport {
@@ -179,7 +176,10 @@ extension PlanReport {
                     + (force.version == 0 ? "no catalog" : "catalog version \(force.version)")
                     + ": \(Quantity.counted(rowCount, "row")) would change")
         ]
-        if rowCount > 0 { parts.append(.line(workload)) }
+        // Fewer purchases take the time of their statements alone.
+        if rowCount > 0, purchaseCount >= 1_000 {
+            parts.append(.line(workload(perThousand: projecting * 1_000 / purchaseCount)))
+        }
         for users in allUsers where !users.byEffect.isEmpty {
             let effects = PlannedEffect.allCases.compactMap { effect in
                 users.byEffect[effect].map { "\(Quantity.counted($0, "user")) \(effect.phrase)" }
@@ -199,7 +199,7 @@ extension PlanReport {
         return parts + (lists.isEmpty ? [] : [.blank]) + lists.map { .line($0) }
     }
 
-    private var workload: String {
+    private func workload(perThousand: Duration) -> String {
         let all = projecting / .milliseconds(1)
         return "computing took \(Quantity.span(milliseconds: Int64(perThousand / .milliseconds(1)))) for each thousand "
             + "purchases, \(Quantity.span(milliseconds: Int64(all))) in all; entitle-worker computes the same and writes "

@@ -10,18 +10,13 @@ extension ToolCommand {
     static let refundsList = ToolCommand(
         "refunds list", "Lists Apple's refund requests and their answers, the newest first.",
         options: [
-            CommandOption(
-                "outcome", argument: "NAME", choices: RefundRequestTable.Outcome.allCases.map(\.rawValue) + ["waiting"],
-                "Only these."), CommandOption("user", argument: "USER", "Only of this user's purchases."),
+            CommandOption("outcome", argument: "NAME", choices: refundOutcomes, "Only these."),
+            CommandOption("user", argument: "USER", "Only of this user's purchases."),
             CommandOption("limit", argument: "N", "Maximum number of requests; 100 unless given."), .environment,
             .postgres, .config, .wide, .json,
         ]
     ) { context in
-        let outcome = context.arguments.value("outcome")
-        let known = RefundRequestTable.Outcome.allCases.map(\.rawValue) + ["waiting"]
-        if let outcome, !known.contains(outcome) {
-            throw UsageError("--outcome: expected one of \(known.joined(separator: ", "))")
-        }
+        let outcome = try choice("outcome", of: refundOutcomes, context)
         let selection: RefundTable.Selection = (
             id: nil, environment: try context.environment(),
             userID: context.arguments.value("user").map { Identifier($0) }, outcome: outcome,
@@ -29,7 +24,7 @@ extension ToolCommand {
         )
         let rows = try await context.withDatabase { Array(try await $0.run(RefundTable.list, selection)) }
         context.console.print(rows, refundColumns, context.arguments) { $0.outcome == "late" }
-        return ExitCode.found(rows.count)
+        return context.found(rows.count, "refund request")
     }
 
     static let refundsShow = ToolCommand(
@@ -55,7 +50,7 @@ extension ToolCommand {
                 }
             }
         }
-        return ExitCode.found(rows.count)
+        return context.found(rows.count, "refund request")
     }
 
     static let refundsCount = ToolCommand(
@@ -72,7 +67,7 @@ extension ToolCommand {
             Array(try await $0.run(RefundTable.count, (environment, StoredTime(since))))
         }
         context.console.print(counts, countColumns, context.arguments) { $0.outcome == "late" }
-        return ExitCode.found(counts.count)
+        return context.found(counts.count, "refund request")
     }
 
     static let refundsAnswer = ToolCommand(
@@ -87,14 +82,10 @@ extension ToolCommand {
             CommandOption("by", argument: "NAME", "Who decides. Required."), .environment, .postgres, .config, .json,
         ]
     ) { context in
-        let preference = try context.required("preference")
-        guard RefundReplies.preferences.contains(preference) else {
-            let known = RefundReplies.preferences.joined(separator: ", ")
-            throw UsageError("--preference: expected one of \(known)")
-        }
+        _ = try choice("preference", of: RefundReplies.preferences, context)
         let id = context.arguments.operands[0]
         let decision: RefundTable.Decision = (
-            id: Identifier(id), environment: try context.environment(), preference: preference,
+            id: Identifier(id), environment: try context.environment(), preference: try context.required("preference"),
             by: try context.required("by"), reason: try context.required("reason")
         )
         let isDecided = try await context.withDatabase { try await $0.run(RefundTable.decide, decision)[0] }
@@ -102,6 +93,19 @@ extension ToolCommand {
             isDecided ? "refund request \(id) is decided" : "there is no refund request \(id), or its answer is written"
         context.print(["id": id, "is_decided": isDecided], or: line)
         return ExitCode.answer(isDecided)
+    }
+
+    private static let refundOutcomes = RefundRequestTable.Outcome.allCases.map(\.rawValue) + ["waiting"]
+
+    /// The value of an option that takes some words only.
+    private static func choice(_ name: String, of words: [String], _ context: OperatorContext) throws(UsageError)
+        -> String?
+    {
+        guard let word = context.arguments.value(name) else { return nil }
+        guard words.contains(word) else {
+            throw UsageError("--\(name): expected one of \(words.joined(separator: ", "))")
+        }
+        return word
     }
 
     static let refundColumns: [ReportColumn<RefundTable.Row>] = [
