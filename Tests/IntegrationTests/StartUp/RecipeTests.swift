@@ -10,11 +10,12 @@ import TestSupport
 import Testing
 import Topology
 
-/// The README's way from nothing to an entitlement, as it is written there.
+/// The README's way from nothing to an entitlement, and the story of the page of testing after it, as they are
+/// written there.
 @Suite(.needsKafkaLauncher, .needsBuiltWorkers, .timeLimit(.minutes(10))) struct RecipeTests {
-    @Test func `the README's recipe leads from an empty broker to an entitlement`() async throws {
-        try await OwnBroker.lend(.real) { broker in try await Self.follow(on: broker.cluster.bootstrapServers) }
-    }
+    @Test func `the README's recipe leads from an empty broker to an entitlement, and the story to a trial`()
+        async throws
+    { try await OwnBroker.lend(.real) { broker in try await Self.follow(on: broker.cluster.bootstrapServers) } }
 
     private static func follow(on bootstrap: String) async throws {
         let database = try await PostgresServer.shared.emptyDatabase()
@@ -29,11 +30,14 @@ import Topology
         }
         let explain = try #require(commands.range(of: "\npipeline explain"))
         commands.replaceSubrange(explain, with: "\n\(waiting)\npipeline explain")
-        let output = try await run(commands)
-        let isEntitled = try await PostgresConnection.lend(database) { connection in
-            try await connection.query(blocks[1])[0].bool(0)
+        let story = try #require(CommandPage("deploy/testing.md").code["sh"])
+        let output = try await run([commands, story, waiting].joined(separator: "\n"))
+        try await PostgresConnection.lend(database) { connection in
+            #expect(try await connection.query(blocks[1])[0].bool(0), "\(output)")
+            let trials = try await connection.query(
+                "SELECT will_renew FROM subscriptions WHERE user_id = 'user-17' AND is_trial")
+            #expect(trials.map { $0.optionalBool(0) } == [false], "\(output)")
         }
-        #expect(isEntitled, "\(output)")
     }
 
     /// A reader sees in the status when the workers have done it.
