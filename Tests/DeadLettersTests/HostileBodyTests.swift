@@ -39,6 +39,18 @@ import Testing
         }
     }
 
+    @Test func `a chain that a forger has nested up to the reader's limit is shown`() throws {
+        var letter = DeadLetterWriter(Sample.context()).letter(for: Sample.original(), Sample.refusal, value: .original)
+        let depth = JSONLimits.standard.depthMax
+        let chain = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        letter.headers = letter.headers.map { header in
+            header.name == DeadLetterHeader.chain ? KafkaHeader(name: header.name, text: chain) : header
+        }
+        let record = Sample.consumed(letter)
+        let json = LetterDossier((try DeadLetter(decoding: record), record)).json(isRevealing: false)
+        #expect(String(decoding: json.bytes, as: UTF8.self).contains(#""chain":\#(chain)"#))
+    }
+
     /// Address space, most of which libraries and threads take.
     private static let kilobytesMax = 1_500_000
 

@@ -30,6 +30,15 @@ struct JSONWriterTests {
         #expect(text == #"{"a":[1,-9223372036854775808,{},[],null],"bc":true,"# + #""raw":{"z" : 1e400},"d":0.5}"#)
     }
 
+    @Test func `containers end as they began, however deep they are`() throws {
+        let innermost = "[1,{}],[2]"
+        let text = (0..<200).reduce(innermost) { text, level in
+            level.isMultiple(of: 3) ? #"[\#(text),[]]"# : #"{"a":[\#(text)],"b":0}"#
+        }
+        let value = try JSONDocument(parsing: Array(text.utf8), limits: .accepted).root
+        #expect(Self.text { $0.value(JSONContent(value)) } == text)
+    }
+
     @Test func `text is escaped where it must be`() {
         let text = Self.text { $0.string("a\"b\\c\n\r\t\u{0}\u{1F}é😀/") }
         #expect(text == #""a\"b\\c\n\r\t\u0000\u001fé😀/""#)

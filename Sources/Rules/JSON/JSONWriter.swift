@@ -206,9 +206,12 @@ package struct JSONWriter: Sendable {
     }
 }
 
-/// The open containers of a text that is being written: one bit each, so that no array is needed.
+/// The open containers of a text that is being written: one bit each, so that few texts need an array.
 private struct OpenContainers {
+    /// The innermost containers, the last of them in the lowest bit.
     private var areObjects: UInt64 = 0
+    /// The bits of the containers around them, once there are more than one word holds.
+    private var outer: [UInt64] = []
     private var depth = 0
 
     /// Whether the innermost container is an object.
@@ -216,8 +219,10 @@ private struct OpenContainers {
     /// `nil` if no container is open.
     var isObject: Bool? { depth == 0 ? nil : areObjects & 1 == 1 }
 
+    private var fillsWords: Bool { depth > 0 && depth.isMultiple(of: UInt64.bitWidth) }
+
     mutating func begin(isObject: Bool) {
-        precondition(depth < UInt64.bitWidth, "nothing that we write is that deep")
+        if fillsWords { outer.append(areObjects) }
         areObjects = areObjects << 1 | (isObject ? 1 : 0)
         depth += 1
     }
@@ -225,5 +230,6 @@ private struct OpenContainers {
     mutating func end() {
         areObjects >>= 1
         depth -= 1
+        if fillsWords { areObjects = outer.removeLast() }
     }
 }
