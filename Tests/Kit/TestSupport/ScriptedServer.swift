@@ -27,6 +27,8 @@ package final class ScriptedServer: Sendable {
         Thread.detachNewThread { [self] in serve() }
     }
 
+    deinit { listener.close() }
+
     package var port: UInt16 { listener.port }
 
     /// Number of accepted connections.
@@ -36,8 +38,8 @@ package final class ScriptedServer: Sendable {
     package var requests: [String] { heads.withLock { $0 } }
 
     package func stop() {
-        listener.close()
-        for connection in open.withLock({ $0 }) { shutdown(connection, Int32(SHUT_RDWR)) }
+        listener.shutDown()
+        open.withLock { for connection in $0 { shutdown(connection, Int32(SHUT_RDWR)) } }
     }
 
     private func serve() {

@@ -17,14 +17,16 @@ package final class StallingProxy: Sendable {
         Thread.detachNewThread { [self] in serve() }
     }
 
+    deinit { listener.close() }
+
     package var port: UInt16 { listener.port }
 
     /// Ends all forwarding and leaves the connections open.
     package func stall() { isStalled.store(true, ordering: .releasing) }
 
     package func stop() {
-        listener.close()
-        for connection in open.withLock({ $0 }) { shutdown(connection, Int32(SHUT_RDWR)) }
+        listener.shutDown()
+        open.withLock { for connection in $0 { shutdown(connection, Int32(SHUT_RDWR)) } }
     }
 
     private func serve() {

@@ -28,11 +28,16 @@ package struct LoopbackSocket: Sendable {
         port = UInt16(bigEndian: address.sin_port)
     }
 
-    /// Ends it; a connection that is waited for does not come.
+    /// Ends the socket, once and after every thread that uses it.
     package func close() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        shutDown()
         Foundation.close(descriptor)
     }
+
+    /// Refuses connections from now on, and ends a wait for one.
+    ///
+    /// The next socket cannot get this descriptor, so no thread takes its connections by mistake.
+    package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
 /// A TCP port of 127.0.0.1 that nothing listens on.
