@@ -68,7 +68,7 @@ final class ReplayRun {
             if account.isFailing {
                 failure = "more than \(limits.failingShareMax) of the last records were refused again"
             }
-            try requireProgress()
+            try await requireProgress()
             if batch == 0 { await pause(until: due) }
         }
         if let failure { return try await end(.stopped, failure) }
@@ -98,8 +98,14 @@ final class ReplayRun {
         try? await Task.sleep(for: isSending ? min(wait, Self.lookInterval) : Self.lookInterval)
     }
 
-    private func requireProgress() throws {
-        guard account.undecided.isEmpty || ContinuousClock.now - lastDecision < limits.waitMax else {
+    private var hasProgress: Bool { account.undecided.isEmpty || ContinuousClock.now - lastDecision < limits.waitMax }
+
+    private func requireProgress() async throws {
+        guard !hasProgress else { return }
+        // Letters may have come since the ends were read that the index has not reached.
+        awaited = nil
+        try await look()
+        guard hasProgress else {
             if let standing, standing.unread != 0 {
                 throw ReplayError(
                     .interrupted, "nothing was decided for \(limits.waitText): the index is \(standing.text)")
