@@ -149,7 +149,8 @@ import Worker
     }
 
     @Test func `while Apple is away no more than one question is tried at an endpoint`() async throws {
-        let (rig, worker) = try await Self.rig()
+        let (rig, first) = try await Self.rig()
+        await first.outboxes[0].close()
         let id = try Self.addSubscription(to: rig, renewals: 1)
         for kind in [RecoveryRequestTable.Kind.transactions, .refunds, .subscriptions] {
             try await Self.ask(rig, kind, id)
@@ -157,9 +158,13 @@ import Worker
         try await Self.ask(rig, .transactions, "101")
         rig.apple.stop()
         let start = try await rig.client.query("SELECT now()::text")[0].text(0)
-        await #expect(throws: APIFailure.self) { try await rig.turn(worker) }
+        // It asks an endpoint every two seconds. A failure is stored sooner.
+        let slow = try rig.worker(["RECOVERY_RATE_SHARE": "1"])
+        await #expect(throws: APIFailure.self) { try await rig.turn(slow) }
+        await slow.outboxes[0].close()
         #expect(try await rig.count("recovery_requests WHERE due_at > '\(start)'") == 3)
         try rig.apple.listen()
+        let worker = try rig.worker()
         try await eventually {
             try await rig.wake()
             try? await rig.turn(worker)

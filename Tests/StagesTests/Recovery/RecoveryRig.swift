@@ -225,10 +225,12 @@ final class RecoveryRig: Sendable {
     }
 
     /// Generates notifications of the last days.
+    ///
+    /// None lies at the boundary of two slices: Apple would list it in both.
     func generate(_ count: Int, days: Int64 = 10, of app: DemoApp = .pro, failingPercent: Int = 0, seed: UInt64 = 1) {
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         world.generateNotifications(
-            count: count, dates: now - days * Self.day...now - 3_600_000, of: app, failingPercent: failingPercent,
-            seed: seed)
+            count: count, dates: now - days * Self.day + 60_000...now - 3_600_000, of: app,
+            failingPercent: failingPercent, seed: seed)
     }
 }
