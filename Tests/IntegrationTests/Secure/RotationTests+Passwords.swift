@@ -12,6 +12,9 @@ import Topology
 extension PipelineTests.RotationTests {
     private static let passwordName = "RDKAFKA_SASL_PASSWORD"
     private static let pauseMax = Duration.seconds(5)
+    /// Far below the session timeout of 45 s, and above the 3 s that librdkafka may wait before it connects again:
+    /// the rest is the work of brokers that have just started, beside the workers, on a busy machine.
+    private static let reconnectMax = Duration.seconds(15)
     private static let passwords = (database: "wren-4711", kafka: "lapwing-4712")
 
     /// Rotates passwords under load; the index and the console continue too.
@@ -170,7 +173,7 @@ extension PipelineTests.RotationTests {
             await waitUntilRead("rdkafka.sasl.password", pipeline, by: Topology.stages)
         }
         print("longest pause by a rotated Kafka password: \(pause), brokers away \(outage)")
-        #expect(pause < outage + pauseMax)
+        #expect(pause < outage + reconnectMax)
     }
 
     private static func expectSettled(_ pipeline: RunningPipeline) async throws {
