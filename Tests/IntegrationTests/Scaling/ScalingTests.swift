@@ -61,6 +61,9 @@ extension PipelineTests {
 
                     more.append(try pipeline.start(stage, place: 3))
                     try await pipeline.waitUntilShared(copies: 3, of: [stage])
+                    // The pause of the join is measured here, so that the next one is the restart's alone.
+                    try await Self.expect(pauses, stage, "2 to 3 copies")
+
                     try await pipeline.stop(more.removeLast())
                     more.append(try pipeline.start(stage, place: 3, environment: leaving))
                     try await pipeline.waitUntilShared(copies: 3, of: [stage])
