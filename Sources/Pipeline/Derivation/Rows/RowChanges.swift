@@ -75,11 +75,13 @@ package struct RowChanges {
 extension Pipeline {
     /// Adds the statements that write the projection.
     ///
+    /// The stored rows were read under the purchases' locks, so a row without one is new also in a repetition.
+    ///
     /// - Parameter catalogVersion: the version of the projection's catalog; `nil` without a catalog.
-    package mutating func add(_ changes: RowChanges, catalogVersion: Int64?, newRows: NewRows = .upserted) {
+    package mutating func add(_ changes: RowChanges, catalogVersion: Int64?) {
         addStacks(changes)
         add(EntitlementTable.remove, unlessEmpty: changes.gone)
-        add(EntitlementTable.write, new: changes.added, newRows, others: changes.held)
+        add(EntitlementTable.write, new: changes.added, .inserted, others: changes.held)
         add(LedgerTable.remove, unlessEmpty: changes.uncredited)
         add(LedgerTable.write, unlessEmpty: changes.credited)
         if !changes.changed.isEmpty {

@@ -96,7 +96,7 @@ struct EntitleTransaction {
         // The users are locked after the writes that the purchase locks cover, to shorten the wait
         // of these users' other transactions.
         if !projector.isStacking { pipeline.add(Locks.users, unlessEmpty: Array(changes.users)) }
-        pipeline.add(changes, catalogVersion: catalogVersion, newRows: newRows)
+        pipeline.add(changes, catalogVersion: catalogVersion)
         let purchasersTokens = pipeline.add(TransactionTable.countPurchasersTokens, unlessEmpty: assigned)
         guard !pipeline.isEmpty else { return 0 }
         let answers = try await connection.run(pipeline)

@@ -12,13 +12,17 @@ package struct Upsert<Row: Sendable>: Sendable {
     /// - Parameters:
     ///   - query: SQL that selects the columns from `$new`.
     ///   - action: the rest of `ON CONFLICT`; a stored row is named `known`.
+    ///   - added: a further column of the upsert alone, and its value for a row that turns out to be new.
     init(
         into table: String, _ columns: Columns<Row>, from query: String = "SELECT * FROM $new",
-        onConflict action: String
+        onConflict action: String, upserting added: (column: String, value: String)? = nil
     ) {
         let insertion = "INSERT INTO \(table) AS known ($new.columns)\n\(query)"
+        let upsertion = added.map { added in
+            "INSERT INTO \(table) AS known ($new.columns, \(added.column))\nSELECT *, \(added.value) FROM $new"
+        }
         insert = Statement([.rows("new", columns)], insertion)
-        upsert = Statement([.rows("new", columns)], "\(insertion)\nON CONFLICT \(action)")
+        upsert = Statement([.rows("new", columns)], "\(upsertion ?? insertion)\nON CONFLICT \(action)")
     }
 }
 
