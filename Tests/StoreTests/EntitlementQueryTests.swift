@@ -115,14 +115,15 @@ import Testing
         try await connection.execute(
             script: """
                 UPDATE entitlements SET will_renew = false, renews_to = 'basic', is_in_billing_retry = true,
-                    price_increase = 'pending', grace = '[2026-01-01, 2026-01-02)';
+                    price_increase = 'pending', expiration_reason = 'cancelled', grace = '[2026-01-01, 2026-01-02)';
                 """)
         let status = try await connection.query(
             """
-            SELECT concat_ws(' ', will_renew, renews_to, is_in_billing_retry, price_increase, upper(grace)::date)
+            SELECT concat_ws(' ', will_renew, renews_to, is_in_billing_retry, price_increase, expiration_reason,
+                upper(grace)::date)
             FROM held_entitlements('anna') ORDER BY grant_id NULLS FIRST
             """)
-        #expect(status.map { $0.text(0) } == ["f basic t pending 2026-01-02", ""])
+        #expect(status.map { $0.text(0) } == ["f basic t pending cancelled 2026-01-02", ""])
         let details = try await connection.query("SELECT ownership_type, seats FROM entitlement_details")
         #expect(details[0].text(0) == "PURCHASED")
         #expect(details[0].int8(1) == 12)

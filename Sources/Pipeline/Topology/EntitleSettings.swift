@@ -9,5 +9,10 @@ package enum EntitleSettings {
         "entitle.expiry_notice", .duration(.seconds(60)...(.seconds(30 * 86_400))),
         "How long before the end of a period the change feed announces it once (ends_soon).")
 
-    package static let declarations = [shards.declaration, expiryNotice.declaration]
+    package static let currentSubscriptions = Setting(
+        "entitle.current_subscriptions", .bool, default: false,
+        "Whether entitlements.current lists each user's subscriptions too, as the view subscriptions has them; each "
+            + "costs PostgreSQL about 0.2 ms whenever the user's state is published.")
+
+    package static let declarations = [shards.declaration, expiryNotice.declaration, currentSubscriptions.declaration]
 }

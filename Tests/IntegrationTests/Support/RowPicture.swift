@@ -74,7 +74,7 @@ extension RowPicture {
             )
             FROM unnest(periods) AS span
         ), ownership_type, seats::text, additional_transaction_reason, will_renew::text, renews_to,
-        is_in_billing_retry::text, price_increase, (extract(epoch FROM lower(grace)) * 1000)::int8::text,
+        is_in_billing_retry::text, price_increase, expiration_reason, (extract(epoch FROM lower(grace)) * 1000)::int8::text,
         (extract(epoch FROM upper(grace)) * 1000)::int8::text
         """,
         "ledger": """
@@ -115,8 +115,8 @@ extension RowPicture {
                         row.terms.ownershipType?.rawValue, row.terms.seats.map { String($0) },
                         row.terms.additionalTransactionReason, row.terms.status.willRenew.map { String($0) },
                         row.terms.status.renewsTo?.text, row.terms.status.isInBillingRetry.map { String($0) },
-                        row.terms.status.priceIncrease?.rawValue, Self.text(row.terms.status.grace?.start),
-                        Self.text(row.terms.status.grace?.end),
+                        row.terms.status.priceIncrease?.rawValue, row.terms.status.expirationReason,
+                        Self.text(row.terms.status.grace?.start), Self.text(row.terms.status.grace?.end),
                     ])
             }
             for credit in projected.credits { add(key, credit) }

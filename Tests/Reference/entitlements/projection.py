@@ -109,8 +109,16 @@ class Projection:
             "renewsTo": None if product == period[0].product else product,
             "isInBillingRetry": info.get("isInBillingRetryPeriod"),
             "priceIncrease": {0: "pending", 1: "consented"}.get(info.get("priceIncreaseStatus")),
+            "expirationReason": self.reason_of_end(info.get("expirationIntent")),
             "grace": self.grace_after(purchase, period, info),
         }
+
+    @staticmethod
+    def reason_of_end(intent):
+        known = "cancelled billing_error price_increase_declined product_unavailable other".split()
+        if intent is None:
+            return None
+        return known[intent - 1] if 1 <= intent <= len(known) else str(intent)
 
     def grace_after(self, purchase, period, info):
         if info.get("gracePeriodExpiresDate") is None:

@@ -210,15 +210,50 @@ import Testing
         }
     }
 
-    @Test func `a user's and a purchase's rows are found by indexes`() async throws {
+    @Test func `the rows of a user and of a purchase are found without reading those of others`() async throws {
         let client = try await StageDatabase.make()
+        for statement in [
+            """
+            INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
+            SELECT 'Production', 'app', id::text, id::text, 'account_token' FROM generate_series(1, 3000) AS id
+            """,
+            """
+            INSERT INTO transactions (environment, bundle_id, transaction_id, track, signed_date_ms, content_hash, trust,
+                original_transaction_id, product_id, product_type, purchase_date_ms)
+            SELECT 'Production', 'app', id::text, 'jws', 1, sha256(''), 'apple', id::text, 'pro',
+                'Auto-Renewable Subscription', id
+            FROM generate_series(1, 3000) AS id
+            """,
+            """
+            INSERT INTO entitlements (environment, bundle_id, original_transaction_id, entitlement_key, user_id, periods)
+            SELECT 'Production', 'app', id::text, 'pro', id::text, '{[2026-01-01,)}' FROM generate_series(1, 3000) AS id
+            """, "ANALYZE",
+        ] { _ = try await client.query(statement) }
         for rows in [
-            "subscriptions WHERE user_id = 'a'", "subscriptions WHERE original_transaction_id = 'a'",
-            "purchases WHERE user_id = 'a'", "purchases WHERE transaction_id = 'a'",
+            "subscriptions WHERE user_id = '7'", "purchases WHERE user_id = '7'",
+            "purchases WHERE transaction_id = '7'",
+            "subscriptions WHERE original_transaction_id = '7' AND environment = 'Production' AND bundle_id = 'app'",
+            "held_entitlements('7')",
         ] {
-            let lines = try await client.query("EXPLAIN SELECT * FROM \(rows)").map { $0.text(0) }
+            let lines = try await client.query("EXPLAIN (ANALYZE, BUFFERS) SELECT * FROM \(rows)").map { $0.text(0) }
             let plan = lines.joined(separator: "\n")
-            #expect(!plan.contains("Seq Scan on") && !plan.contains("cost=10000000000"), "\(plan)")
+            let pages = plan.firstMatch(of: /shared hit=(\d+)/).flatMap { Int($0.1) }
+            #expect(plan.contains("actual") && pages.map { $0 < 100 } == true, "\(plan)")
         }
+    }
+
+    @Test func `each held entitlement has its subscription, a product bought once has none`() async throws {
+        let client = try await Self.worker().client
+        let differing = try await client.query(
+            """
+            SELECT known.user_id FROM subscriptions AS known
+            CROSS JOIN LATERAL held_entitlements(known.user_id) AS held
+            WHERE known.user_id <> 'receipt once'
+                AND held.subscription::jsonb IS DISTINCT FROM jsonb_strip_nulls(to_jsonb(known))
+                OR held.expiration_reason IS DISTINCT FROM known.expiration_reason
+            """)
+        #expect(differing.map { $0.text(0) } == [])
+        let lifetime = try await client.query("SELECT subscription FROM held_entitlements('lifetime')")
+        #expect(lifetime.map { $0.optionalText(0) } == [nil])
     }
 }

@@ -38,8 +38,8 @@ import Worker
             SELECT user_id, version, environment, bundle_id, original_transaction_id,
                 entitlement_key, grant_id, old_periods, \(periods) AS new_periods,
                 ownership_type, seats, additional_transaction_reason, will_renew, renews_to,
-                is_in_billing_retry, price_increase, grace, cause, cause_id, event, former_user_id,
-                catalog_version, source_topic, source_partition, source_offset,
+                is_in_billing_retry, price_increase, expiration_reason, grace, cause, cause_id, event,
+                former_user_id, catalog_version, source_topic, source_partition, source_offset,
                 changed_at
             FROM all_changes
             """)

@@ -18,15 +18,20 @@ final class EntitleWorker: Sendable {
     let registry: MetricsRegistry
     let log = RecordingLogHandler()
 
-    init(shards: Int = 1, expiryNotice: Duration? = nil, on client: PostgresClient? = nil) async throws {
+    init(
+        shards: Int = 1, expiryNotice: Duration? = nil, listsSubscriptions: Bool = false,
+        on client: PostgresClient? = nil
+    ) async throws {
         let own: PostgresClient
         if let client { own = client } else { own = try await StageDatabase.make() }
         self.client = own
         registry = MetricsRegistry()
         stage = EntitleStage(
             client: own, shardsMax: shards,
-            feed: FeedTopics(changed: "storekit.entitlements.changed", current: "storekit.entitlements.current"),
-            expiryNotice: expiryNotice, metrics: EntitleMetrics(registry), log: Log(log))
+            feed: FeedTopics(
+                changed: "storekit.entitlements.changed", current: "storekit.entitlements.current",
+                listsSubscriptions: listsSubscriptions), expiryNotice: expiryNotice, metrics: EntitleMetrics(registry),
+            log: Log(log))
     }
 
     func apply(catalog json: [UInt8]) async throws {

@@ -59,7 +59,8 @@ extension EntitlementTerms {
             ownershipType?.rawValue, seats.map { "\($0) seats" }, additionalTransactionReason,
             status.willRenew.map { $0 ? "renews" : "does not renew" }, status.renewsTo.map { "next \($0)" },
             status.isInBillingRetry.map { $0 ? "in billing retry" : "not in billing retry" },
-            status.priceIncrease.map { "price increase \($0.rawValue)" }, status.grace.map { "grace \($0.phrase)" },
+            status.priceIncrease.map { "price increase \($0.rawValue)" },
+            status.expirationReason.map { "ended: \($0)" }, status.grace.map { "grace \($0.phrase)" },
         ].compactMap { $0 }
     }
 }

@@ -16,7 +16,8 @@ extension WorkerProgram {
                 client: parts.databaseClient(.entitle),
                 shardsMax: min(parts.settings[EntitleSettings.shards], parts.settings[DatabaseSettings.connectionsMax]),
                 feed: FeedTopics(
-                    changed: parts.settings.topic(Topic.changed), current: parts.settings.topic(Topic.current)),
+                    changed: parts.settings.topic(Topic.changed), current: parts.settings.topic(Topic.current),
+                    listsSubscriptions: parts.settings[EntitleSettings.currentSubscriptions]),
                 expiryNotice: parts.settings[EntitleSettings.expiryNotice], metrics: EntitleMetrics(parts.metrics),
                 log: parts.log)
         })

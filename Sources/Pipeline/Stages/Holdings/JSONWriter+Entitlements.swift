@@ -84,6 +84,7 @@ extension JSONWriter {
         }
         optionalString("renewsTo", status.renewsTo?.text)
         optionalString("priceIncrease", status.priceIncrease?.rawValue)
+        optionalString("expirationReason", status.expirationReason)
         if let grace = status.grace {
             key("grace")
             period(grace.stored)

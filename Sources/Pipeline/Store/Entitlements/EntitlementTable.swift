@@ -41,7 +41,7 @@ extension SubscriptionStatus: StoredValue {
     static let fields = Fields(
         SubscriptionStatus.init, Field("will_renew", \.willRenew), Field("renews_to", \.renewsTo),
         Field("is_in_billing_retry", \.isInBillingRetry), Field("price_increase", \.priceIncrease),
-        Field("grace", \.grace))
+        Field("expiration_reason", \.expirationReason), Field("grace", \.grace))
 }
 
 /// An entitlement of a user: by a purchase, or by a manual grant.

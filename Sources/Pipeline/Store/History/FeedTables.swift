@@ -12,17 +12,24 @@ package enum OutboxTable {
     package struct Batch: Sendable {
         package let changes: [Change]
         package let held: [HeldEntitlements.Row]
+        /// The subscriptions of these users.
+        ///
+        /// `nil` if they were not asked for.
+        package let subscriptions: [Subscription]?
     }
 
     package static let changesMax = 500
 
     /// Reads the changes that are marked as sent.
-    package static func read(on connection: PostgresConnection) async throws -> Batch {
+    package static func read(on connection: PostgresConnection, listsSubscriptions: Bool) async throws -> Batch {
         var pipeline = Pipeline()
         let changes = pipeline.add(changes)
         let held = pipeline.add(held)
+        let subscriptions = listsSubscriptions ? pipeline.add(subscriptions) : nil
         let answers = try await connection.snapshot { [pipeline] in try await $0.run(pipeline) }
-        return Batch(changes: Array(answers[changes]), held: Array(answers[held]))
+        return Batch(
+            changes: Array(answers[changes]), held: Array(answers[held]),
+            subscriptions: subscriptions.map { Array(answers[$0]) })
     }
 
     /// The relation of the changes that are marked as sent, without later ones.
@@ -58,6 +65,28 @@ package enum OutboxTable {
 
     package static let oldest = Statement<Void, Int64>(
         returning: RowReader("id"), "SELECT id FROM unpublished_changes ORDER BY id LIMIT 1")
+
+    /// A row of the view `subscriptions`, as JSON without nulls.
+    package typealias Subscription = (userID: Identifier, json: JSONText)
+
+    /// Maximum subscriptions of a user in a state.
+    package static let subscriptionsMax = 100
+
+    /// The subscriptions of these users, those that give access longest first; one more than the maximum shows that
+    /// some are left out.
+    static let subscriptions = Statement<Void, Subscription>(
+        returning: RowReader({ ($0, $1) }, "user_id", "json"),
+        """
+        SELECT asked.user_id, stated.json
+        FROM (SELECT DISTINCT user_id FROM \(waiting) AS waiting) AS asked
+        CROSS JOIN LATERAL (
+            SELECT json_strip_nulls(row_to_json(known)) AS json FROM subscriptions AS known
+            WHERE known.user_id = asked.user_id
+            ORDER BY known.active_until DESC NULLS LAST, known.environment, known.bundle_id,
+                known.original_transaction_id
+            LIMIT \(subscriptionsMax + 1)
+        ) AS stated
+        """)
 
     /// The unpublished part of the outbox.
     package struct Backlog: Sendable {

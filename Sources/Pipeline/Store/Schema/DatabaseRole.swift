@@ -64,7 +64,7 @@ package struct DatabaseRole: Sendable {
         [
             holdings,
             // Read ownership facts to find purchases by their account token.
-            (read, ["catalog_versions", "forgotten_users", "ledger_debits", "ownership_facts"]),
+            (read, ["catalog_versions", "forgotten_users", "ledger_debits", "ownership_facts", "subscriptions"]),
             ("SELECT, UPDATE", ["catalog_projection"]), (add, ["changes"]),
             (
                 raise,

@@ -13,17 +13,20 @@ package struct SubscriptionStatus: Hashable, Sendable {
     package var renewsTo: Identifier?
     package var isInBillingRetry: Bool?
     package var priceIncrease: PriceIncrease?
+    /// The reason why the subscription ended, in a word; a number that Apple adds later stays a number.
+    package var expirationReason: String?
     /// The grace after the newest period.
     package var grace: Period?
 
     package init(
         willRenew: Bool? = nil, renewsTo: Identifier? = nil, isInBillingRetry: Bool? = nil,
-        priceIncrease: PriceIncrease? = nil, grace: Period? = nil
+        priceIncrease: PriceIncrease? = nil, expirationReason: String? = nil, grace: Period? = nil
     ) {
         self.willRenew = willRenew
         self.renewsTo = renewsTo
         self.isInBillingRetry = isInBillingRetry
         self.priceIncrease = priceIncrease
+        self.expirationReason = expirationReason
         self.grace = grace
     }
 
@@ -37,6 +40,12 @@ package struct SubscriptionStatus: Hashable, Sendable {
         case 1: priceIncrease = .consented
         default: priceIncrease = nil
         }
+        expirationReason = renewal.expirationIntent.map { Self.expirationReasons[$0] ?? String($0) }
         self.grace = grace
     }
+
+    /// The words for Apple's `expirationIntent`, as in the view `subscriptions`.
+    private static let expirationReasons: [Int32: String] = [
+        1: "cancelled", 2: "billing_error", 3: "price_increase_declined", 4: "product_unavailable", 5: "other",
+    ]
 }

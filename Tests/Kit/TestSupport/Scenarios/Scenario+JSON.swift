@@ -116,6 +116,7 @@ extension EntitlementTerms {
                 isInBillingRetry: terms["isInBillingRetry"]?.bool,
                 priceIncrease: terms["priceIncrease"]?.string.flatMap {
                     SubscriptionStatus.PriceIncrease(rawValue: $0)
-                }, grace: try terms["grace"]?.string.map { try Scenario.period($0) }))
+                }, expirationReason: terms["expirationReason"]?.string,
+                grace: try terms["grace"]?.string.map { try Scenario.period($0) }))
     }
 }

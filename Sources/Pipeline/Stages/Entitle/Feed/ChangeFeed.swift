@@ -121,7 +121,9 @@ extension ChangeFeed {
         try await client.withConnection { connection in
             let held = try await lease.hold(changesMax: changesMax, connection)
             guard let suspectThrough = held else { return nil }
-            var batch = FeedBatch(try await OutboxTable.read(on: connection), suspectThrough: suspectThrough)
+            var batch = FeedBatch(
+                try await OutboxTable.read(on: connection, listsSubscriptions: topics.listsSubscriptions),
+                suspectThrough: suspectThrough)
             if batch.changes.isEmpty { return nil }
             let empty = batch.userIDsHoldingNothing
             if !empty.isEmpty { batch.forgotten = Set(try await connection.run(ForgottenUserTable.among, empty)) }

@@ -7,6 +7,8 @@ import Store
 struct FeedBatch {
     let changes: [OutboxTable.Change]
     private let held: [Identifier: HeldEntitlements]
+    /// The subscriptions of each user as JSON; `nil` if states do not list them.
+    private let subscriptions: [Identifier: [JSONText]]?
     private let suspectThrough: Int64
     /// Users without entitlements whose links were removed on their request.
     var forgotten: Set<Identifier> = []
@@ -16,6 +18,7 @@ struct FeedBatch {
         self.suspectThrough = suspectThrough
         changes = batch.changes
         held = HeldEntitlements.byUser(batch.held)
+        subscriptions = batch.subscriptions.map { Dictionary(grouping: $0, by: \.userID).mapValues { $0.map(\.json) } }
     }
 
     static let empty = FeedBatch()
@@ -23,6 +26,7 @@ struct FeedBatch {
     private init() {
         changes = []
         held = [:]
+        subscriptions = nil
         suspectThrough = 0
     }
 
@@ -64,18 +68,30 @@ struct FeedBatch {
         let room = bytesMax - 6 * userID.byteCount - Self.frameBytes
         guard room > 0, let held = held[userID] else { return nil }
         let list = HeldList(held, bytesMax: room)
+        var omission = list.omission
         var writer = JSONWriter(reserving: Self.frameBytes + list.json.count)
         writer.beginFeedObject(userID: userID, version: version)
         writer.key("asOf")
         writer.int(held.asOf.milliseconds)
         writer.key("entitlements")
         writer.raw(list.json)
-        if let omission = list.omission {
+        if let all = subscriptions {
+            let known = all[userID] ?? []
+            var rest = room - list.json.count
+            let fitting = known.prefix(OutboxTable.subscriptionsMax).prefix { json in
+                rest -= json.bytes.count + 1
+                return rest >= 0
+            }
+            if fitting.count < known.count { omission = (omission ?? HeldOmission()).ofSubscriptions }
+            writer.key("subscriptions")
+            writer.array { writer in for json in fitting { writer.raw(json.bytes) } }
+        }
+        if let omission {
             writer.key("omitted")
             writer.raw(omission.json)
         }
         writer.endObject()
-        return (writer.bytes, list.omission == nil)
+        return (writer.bytes, omission == nil)
     }
 
     /// Maximum bytes of a record besides the user ID and the list.
