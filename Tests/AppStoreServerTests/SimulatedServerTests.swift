@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 import OpenSSL
 import Simulation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -112,6 +113,61 @@ import Testing
         let unknown = await #expect(throws: APIFailure.self) { try await api.finish("77") }
         #expect(unknown?.action == .notFound)
         #expect(try await !api.lookUp(orderID: "M77").isEmpty)
+    }
+
+    /// The rules of "ConsumptionRequestV1", which is for Advanced Commerce alone.
+    @Test(arguments: [
+        (true, ""), (true, #","refundPreference":3"#), (false, #","refundPreference":4"#), (false, #","rate":1"#),
+    ]) func `answers of the first version are checked as Apple does`(isAccepted: Bool, member: String) async throws {
+        defer { end() }
+        for id in ["1", "2"] {
+            var fields = TransactionFields()
+            (fields.transactionID, fields.originalTransactionID) = (id, id)
+            fields.bundleID = DemoApp.pro.bundleID
+            fields.advancedCommerceInfo = id == "1" ? Array(#"{"items":[{"SKU":"film"}]}"#.utf8) : nil
+            world.add(try world.authority.sign(fields.json))
+        }
+        let plain = #"{"customerConsented":true,"deliveryStatus":"DELIVERED","sampleContentProvided":false}"#
+        let first =
+            #"{"accountTenure":0,"appAccountToken":"","consumptionStatus":3,"customerConsented":true,"#
+            + #""deliveryStatus":0,"lifetimeDollarsPurchased":0,"lifetimeDollarsRefunded":0,"platform":0,"#
+            + #""playTime":0,"sampleContentProvided":false,"userStatus":0\#(member)}"#
+        // Each version refuses the purchases of the other.
+        for (id, body) in [("1", plain), ("2", first)] {
+            let refused = await #expect(throws: APIFailure.self) {
+                try await api.answerRefundRequest(id, Array(body.utf8))
+            }
+            #expect(refused?.action == .refused)
+        }
+        do {
+            try await api.answerRefundRequest("1", Array(first.utf8))
+            #expect(isAccepted)
+        } catch { #expect(!isAccepted && error.action == .refused) }
+        #expect(world.refundAnswers.count == (isAccepted ? 1 : 0))
+    }
+
+    @Test func `Apple decides once about an answer in time, and takes none later`() async throws {
+        defer { end() }
+        let sent = Mutex<[String]>([])
+        world.sendDecisions { jws in
+            let payload = NotificationPayload(unverified: jws)
+            sent.withLock { $0.append(payload?.type?.string ?? "") }
+        }
+        for id in ["1", "2", "3", "4"] {
+            try world.sell(id, type: "Consumable")
+            _ = try world.askRefund(of: id, at: clock.now - (id == "4" ? 12 : 11) * 3_600_000, reason: "LEGAL")
+        }
+        func answer(_ id: String, _ members: String) async throws {
+            let body =
+                #"{"customerConsented":true,"deliveryStatus":"DELIVERED","sampleContentProvided":false,\#(members)}"#
+            try await api.answerRefundRequest(id, Array(body.utf8))
+        }
+        try await answer("1", #""consumptionPercentage":100000,"refundPreference":"DECLINE""#)
+        for _ in 1...2 { try await answer("2", #""consumptionPercentage":40000,"refundPreference":"GRANT_PRORATED""#) }
+        try await answer("3", #""consumptionPercentage":40000"#)
+        await #expect(throws: APIFailure.self) { try await answer("4", #""consumptionPercentage":0"#) }
+        #expect(sent.withLock { $0 } == ["REFUND_DECLINED", "REFUND"])
+        #expect(world.refundDecisions == ["1": .declined, "2": .refunded(60_000)])
     }
 
     /// The rules of "consumptionPercentage", "deliveryStatus" and "refundPreference".

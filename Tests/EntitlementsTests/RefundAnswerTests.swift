@@ -45,6 +45,24 @@ import Testing
         #expect((answer.consumptionPercentage == nil) == (type == .autoRenewable))
     }
 
+    @Test(arguments: [
+        (ProductType?.some(.consumable), 0, RefundPreference.grantProrated, 1, 1),
+        (.autoRenewable, 99_999, .decline, 2, 2), (.consumable, 1, .grantProrated, 2, 0),
+        (.autoRenewable, 100_000, .grantProrated, 3, 2), (nil, 0, .grantProrated, 0, 0), (nil, 0, .grantFull, 0, 1),
+    ]) func `a purchase of Advanced Commerce is answered in the first version`(
+        type: ProductType?, consumed: Int32, preferred: RefundPreference, status: Int32, number: Int
+    ) {
+        var evidence = Self.evidence(type, consumed: consumed)
+        evidence.isAdvancedCommerce = true
+        let preference = number > 0 ? #""refundPreference":\#(number),"# : ""
+        let body = String(decoding: RefundAnswer(evidence, preference: preferred).json, as: UTF8.self)
+        #expect(
+            body == #"{"accountTenure":0,"appAccountToken":"","consumptionStatus":\#(status),"#
+                + #""customerConsented":true,"deliveryStatus":0,"lifetimeDollarsPurchased":0,"#
+                + #""lifetimeDollarsRefunded":0,"platform":0,"playTime":0,"# + preference
+                + #""sampleContentProvided":false,"userStatus":0}"#)
+    }
+
     @Test func `debits spend the oldest credits first, and a refund takes back what is left of its own`() {
         func credit(_ id: Identifier, _ amount: Int64, at date: Int64, takenBack: Int64 = 0, revoked: Int64? = nil)
             -> LedgerCredit
@@ -90,6 +108,7 @@ import Testing
             type: type.isUnknown ? nil : type, isDelivered: root["isDelivered"]?.bool == true,
             consumed: try consumed(type, root), refundsInYear: root["refundsInYear"]?.int64 ?? 0)
         evidence.wasTried = root["wasTried"]?.bool == true
+        evidence.isAdvancedCommerce = root["isAdvancedCommerce"]?.bool == true
         func preference(_ value: JSONValue?) -> RefundPreference? {
             value?.string.flatMap(RefundPreference.init(rawValue:))
         }

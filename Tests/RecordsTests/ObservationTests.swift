@@ -33,8 +33,9 @@ import TestSupport
                 signedDate: Timestamp(milliseconds: 4), leaf: SHA256.digest([1]), root: SHA256.digest([2]),
                 trust: .configured(SHA256.digest([2])), method: .jws, verifier: "1.0.0"),
             notification: ObservedNotification(
-                type: "SUBSCRIBED", subtype: nil, uuid: "u-1", signedDate: Timestamp(milliseconds: 5)),
-            claims: ObservationClaims(offerID: "zoë \"quoted\""), ingestUserID: "zoë \"quoted\"")
+                type: "SUBSCRIBED", subtype: nil, uuid: "u-1", signedDate: Timestamp(milliseconds: 5),
+                consumptionRequestReason: "LEGAL"), claims: ObservationClaims(offerID: "zoë \"quoted\""),
+            ingestUserID: "zoë \"quoted\"")
     }
 
     static let renewalInfo = """

@@ -72,7 +72,8 @@ import Testing
     @Test func `the key for Apple's server is read whole, and printed as it is read`() throws {
         let text = """
             [{"bundle_id":"a","environment":"Sandbox","api_issuer_id":"I","api_key_id":"K",\
-            "api_key_file":"/nowhere/key.p8","set_account_token":true}]
+            "api_key_file":"/nowhere/key.p8","set_account_token":true,\
+            "refund_replies":{"consented":"all","preference":"decline"}}]
             """
         let values = try Example.read(["APPS": text])
         let key = APIKeySetting(issuerID: "I", keyID: "K", keyFile: "/nowhere/key.p8")

@@ -151,12 +151,14 @@ extension AppStoreServerAPI {
         _ = try await send(.accountToken, .put(body.bytes), path: path)
     }
 
-    /// Answers a refund request ("Send Consumption Information"); may be repeated with the same body.
+    /// Answers a refund request ("Send Consumption Information", or its V1); may be repeated with the same body.
     ///
-    /// - Parameter answer: a `ConsumptionRequest`.
+    /// - Parameter answer: a `ConsumptionRequest`, or a `ConsumptionRequestV1`, which alone has a consumption status.
     package func answerRefundRequest(_ transactionID: String, _ answer: [UInt8]) async throws(APIFailure) {
         let id = try Self.checked(transactionID, .consumption)
-        _ = try await send(.consumption, .put(answer), path: "/inApps/v2/transactions/consumption/\(id)")
+        let isFirst = (try? JSONDocument(parsing: answer).root["consumptionStatus"]) != nil
+        let version = isFirst ? "v1" : "v2"
+        _ = try await send(.consumption, .put(answer), path: "/inApps/\(version)/transactions/consumption/\(id)")
     }
 }
 

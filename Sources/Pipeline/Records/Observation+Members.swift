@@ -69,13 +69,15 @@ extension ObservedNotification {
         writer.optionalString("uuid", uuid)
         writer.key("signedDate")
         writer.int(signedDate.milliseconds)
+        writer.optionalString("consumptionRequestReason", consumptionRequestReason)
         writer.endObject()
     }
 
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             type: object.string("type"), subtype: object.optionalString("subtype"),
-            uuid: object.optionalIdentifier("uuid")?.text, signedDate: object.date("signedDate"))
+            uuid: object.optionalIdentifier("uuid")?.text, signedDate: object.date("signedDate"),
+            consumptionRequestReason: object.optionalString("consumptionRequestReason"))
     }
 }
 

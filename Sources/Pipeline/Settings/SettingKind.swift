@@ -184,6 +184,10 @@ extension SettingKind where Value == [AppSetting] {
             }, render: { String(decoding: $0.map(json).json.bytes, as: UTF8.self) })
     }
 
+    private static func json(_ replies: RefundReplies) -> JSONContent {
+        ["consented": replies.consented.rawValue, "preference": replies.preference]
+    }
+
     /// Returns an app as JSON, without absent members.
     private static func json(_ app: AppSetting) -> JSONContent {
         let members: [(AppMember, any JSONRepresentable)] = [
@@ -192,6 +196,7 @@ extension SettingKind where Value == [AppSetting] {
             (.isTestRootInProduction, app.isTestRootInProduction ? true : nil), (.issuerID, app.api?.issuerID),
             (.keyID, app.api?.keyID), (.keyFile, app.api?.keyFile),
             (.setsAccountTokens, app.setsAccountTokens ? true : nil),
+            (.refundReplies, app.refundReplies == RefundReplies() ? nil : json(app.refundReplies)),
         ]
         return .object(
             members.compactMap { member, value in

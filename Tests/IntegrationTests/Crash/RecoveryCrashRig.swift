@@ -107,54 +107,6 @@ struct RecoveryCrashRig {
             """, [.text(DemoApp.pro.bundleID), .int8(Int64(Date().timeIntervalSince1970 * 1_000)), .text(id)])
     }
 
-    /// Asks for the refund of as many purchases of 100 coins, of which their number modulo 100 is spent.
-    ///
-    /// Three of five users consent, one says no, and one says nothing.
-    func askRefunds(_ count: Int) async throws {
-        for number in 1...count { try world.sell("\(number)", type: "Consumable") }
-        _ = try await connection.query(
-            """
-            WITH asked AS (
-                SELECT n, n::text AS id, 'user-' || n AS user_id FROM generate_series(1, $1::int8) AS n
-            ),
-            owned AS (
-                INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
-                SELECT 'Production', $2, id, user_id, 'link' FROM asked
-            ),
-            bought AS (
-                INSERT INTO transactions (environment, bundle_id, transaction_id, track, signed_date_ms, content_hash,
-                    trust, original_transaction_id, product_id, product_type, purchase_date_ms)
-                SELECT 'Production', $2, id, 'jws', 1, sha256(''), 'apple', id, 'p', 'Consumable', 1000 FROM asked
-            ),
-            credited AS (
-                INSERT INTO ledger (environment, bundle_id, transaction_id, currency, original_transaction_id,
-                    product_id, user_id, amount, purchase_date_ms)
-                SELECT 'Production', $2, id, 'coins', id, 'p', user_id, 100, 1000 FROM asked
-            ),
-            spent AS (
-                INSERT INTO ledger_debits (environment, user_id, reference, currency, amount)
-                SELECT 'Production', user_id, 'sword', 'coins', n % 100 FROM asked WHERE n % 100 > 0
-            ),
-            stated AS (
-                INSERT INTO refund_consents (user_id, is_consented, reference)
-                SELECT user_id, n % 5 <> 4, 'terms' FROM asked WHERE n % 5 > 0
-            )
-            INSERT INTO notifications (environment, uuid, bundle_id, type, meaning, signed_date_ms,
-                original_transaction_id, transaction_id, source_topic, source_partition, source_offset)
-            SELECT 'Production', 'refund-' || id, $2, 'CONSUMPTION_REQUEST', 'm', $3, id, id, 'raw', 0, 0 FROM asked
-            """, [.int8(Int64(count)), .text(DemoApp.pro.bundleID), .int8(Int64(Date().timeIntervalSince1970 * 1_000))])
-    }
-
-    /// Whether so many requests are answered; makes those due whose answer was not accepted yet.
-    func hasAnswered(_ count: Int) async throws -> Bool {
-        _ = try await connection.query(
-            """
-            UPDATE recovery_requests AS waiting SET due_at = now() FROM refund_requests AS asked
-            WHERE asked.uuid = waiting.subject AND asked.answer IS NOT NULL AND waiting.finished_at IS NULL
-            """)
-        return try await values(in: "refund_requests WHERE outcome = 'answered'").count >= count
-    }
-
     /// Kills a worker once the condition holds.
     func kill(once isReached: () async throws -> Bool) async throws {
         let worker = try start()

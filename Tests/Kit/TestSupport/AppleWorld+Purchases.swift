@@ -2,8 +2,9 @@ package import Simulation
 
 extension AppleWorld {
     /// Signs a purchase in the demo's first app; the same ID is its original transaction's.
-    package func sell(_ id: String, ownership: String = "PURCHASED", type: String? = nil) throws {
+    package func sell(_ id: String, ownership: String = "PURCHASED", type: String? = nil, items: String? = nil) throws {
         var fields = TransactionFields()
+        fields.advancedCommerceInfo = items.map { Array(#"{"items":\#($0)}"#.utf8) }
         if let type { fields.type = type }
         fields.transactionID = id
         fields.originalTransactionID = id

@@ -8,6 +8,7 @@ reference.py scenarios FOLDER        answers each scenario and compares it with 
 reference.py defects FOLDER          each scenario has to end otherwise with the mistakes it names
 reference.py histories COUNT SEED    prints random scenarios, one a line, with the answers
 reference.py refunds COUNT SEED      prints random refund requests, one a line, with the answers to Apple
+reference.py answers FILE            prints the answers to the refund requests of a file, one a line
 """
 
 import json
@@ -82,6 +83,12 @@ def print_refunds(count, seed):
     return 0
 
 
+def print_answers(file):
+    for line in pathlib.Path(file).read_text().splitlines():
+        print(json.dumps(refunds.answer(json.loads(line)), separators=(",", ":")))
+    return 0
+
+
 def with_answer(history, answer):
     return history.text[:-1] + "," + json.dumps(answer, separators=(",", ":"))[1:]
 
@@ -91,6 +98,7 @@ COMMANDS = {
     "defects": check_defects,
     "histories": print_histories,
     "refunds": print_refunds,
+    "answers": print_answers,
 }
 
 if __name__ == "__main__":

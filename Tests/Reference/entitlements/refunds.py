@@ -33,6 +33,7 @@ class Refund:
             "debits": [self.debit() for _ in range(random.randint(0, 6))],
             "refundsInYear": random.randint(0, 4),
             "wasTried": random.random() < 0.2,
+            "isAdvancedCommerce": random.random() < 0.3,
             "rules": [self.rule() for _ in range(random.randint(0, 3))],
             "otherwise": random.choice(PREFERENCES),
             "wanted": random.choice([None, None, None, *PREFERENCES]),
@@ -120,7 +121,29 @@ def preference(case, share):
     return "none" if chosen == "decline" and not case["isDelivered"] else chosen
 
 
+UNDECLARED = ["accountTenure", "lifetimeDollarsPurchased", "lifetimeDollarsRefunded", "platform", "playTime", "userStatus"]
+
+
+def first_version(case):
+    """The body for a purchase of Advanced Commerce: numbers for words, and no share."""
+    share, chosen = consumed(case), preference(case, consumed(case))
+    known = case["type"] != "Bundle" or not case["isDelivered"]
+    if chosen == "grant_prorated":
+        chosen = {0: "grant_full", ALL: "decline"}.get(share, "none") if known else "none"
+    body = dict.fromkeys(UNDECLARED, 0)
+    body["appAccountToken"] = ""
+    body["consumptionStatus"] = {0: 1, ALL: 3}.get(share, 2) if known else 0
+    body["customerConsented"] = True
+    body["deliveryStatus"] = 0 if case["isDelivered"] else 5
+    if chosen != "none":
+        body["refundPreference"] = {"grant_full": 1, "decline": 2}[chosen]
+    body["sampleContentProvided"] = case["wasTried"]
+    return dict(sorted(body.items()))
+
+
 def answer(case):
+    if case["isAdvancedCommerce"]:
+        return first_version(case)
     share = consumed(case)
     has_share = case["type"] in ("Consumable", "Non-Consumable", "Non-Renewing Subscription")
     chosen = preference(case, share)

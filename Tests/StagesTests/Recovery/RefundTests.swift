@@ -148,6 +148,28 @@ import Worker
         await second.outboxes[0].close()
     }
 
+    @Test func `two copies that answer at one moment send the same words`() async throws {
+        let (rig, worker) = try await Self.rig(consented: "all", preference: "decline")
+        try await rig.sell("1", to: "anna")
+        try await rig.ask("1")
+        let words =
+            #"{"customerConsented":true,"consumptionPercentage":50000,"deliveryStatus":"DELIVERED","#
+            + #""sampleContentProvided":false}"#
+        let turn = try await rig.client.transaction { other in
+            // Another copy stores its answer while this one is about to store its own.
+            _ = try await other.query("UPDATE refund_requests SET answer = $1::json, evidence = '{}'", [.text(words)])
+            let turn = Task { try await rig.turn(worker) }
+            try await eventually {
+                try await rig.count("pg_locks WHERE NOT granted AND locktype = 'transactionid'") > 0
+            }
+            return turn
+        }
+        try await turn.value
+        #expect(rig.answers == ["1 " + words])
+        #expect(try await rig.outcomes() == ["1 answered"])
+        await worker.outboxes[0].close()
+    }
+
     @Test func `a consent that is withdrawn before the answer arrives stops it`() async throws {
         let (rig, worker) = try await Self.rig()
         try await rig.sell("1", to: "anna")
@@ -193,6 +215,34 @@ import Worker
         await worker.outboxes[0].close()
     }
 
+    @Test(arguments: [(true, 2), (false, 3)]) func `a purchase of Advanced Commerce is answered by the first version`(
+        isCredited: Bool, status: Int
+    ) async throws {
+        let (rig, worker) = try await Self.rig(consented: "all", preference: "decline")
+        try await rig.sell("1", to: "anna", isCredited: isCredited, items: #"[{"SKU":"film"}]"#)
+        if isCredited { _ = try await rig.client.query("SELECT ledger_debit('anna', 'coins', 30, 'sword')") }
+        try await rig.ask("1")
+        try await rig.turn(worker)
+        #expect(
+            rig.answers == [
+                #"1 {"accountTenure":0,"appAccountToken":"","consumptionStatus":\#(status),"customerConsented":true,"#
+                    + #""deliveryStatus":0,"lifetimeDollarsPurchased":0,"lifetimeDollarsRefunded":0,"platform":0,"#
+                    + #""playTime":0,"refundPreference":2,"sampleContentProvided":false,"userStatus":0}"#
+            ])
+        #expect(try await rig.count("refunds WHERE outcome = 'answered' AND preference = 'decline'") == 1)
+        await worker.outboxes[0].close()
+    }
+
+    @Test(arguments: ["UPDATE refund_requests SET answer = '{}'", "DELETE FROM refund_requests"])
+    func `nobody changes what Apple was told`(statement: String) async throws {
+        let (rig, worker) = try await Self.rig(consented: "all")
+        try await rig.sell("1", to: "anna")
+        try await rig.ask("1")
+        try await rig.turn(worker)
+        await #expect(throws: PostgresError.self) { try await rig.client.query(statement) }
+        await worker.outboxes[0].close()
+    }
+
     @Test func `the catalog's rule for the product decides, by what is consumed`() async throws {
         let (rig, worker) = try await Self.rig(consented: "all")
         _ = try await rig.client.withConnection { connection in
@@ -233,11 +283,12 @@ import Worker
 
 extension RecoveryRig {
     /// Sells a consumable of 100 coins.
-    func sell(_ id: String, to user: String, isCredited: Bool = true) async throws {
-        try world.sell(id, type: "Consumable")
+    func sell(_ id: String, to user: String, isCredited: Bool = true, items: String? = nil) async throws {
+        try world.sell(id, type: "Consumable", items: items)
         _ = try await client.query(AppleWorld.storing(id, owner: "'\(user)'", purchased: 1_000))
         _ = try await client.query(
-            "UPDATE transactions SET product_type = 'Consumable' WHERE transaction_id = $1", [.text(id)])
+            "UPDATE transactions SET product_type = 'Consumable', items = $2::json WHERE transaction_id = $1",
+            [.text(id), items.map { .text($0) } ?? .null])
         if isCredited { try await credit(id, to: user) }
     }
 

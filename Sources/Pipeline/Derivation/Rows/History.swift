@@ -55,7 +55,8 @@ struct History {
                 environment: record.environment, uuid: notification.uuid?.lowercased() ?? position,
                 bundleID: record.bundleID, type: notification.type, subtype: notification.subtype, meaning: meaning,
                 signedDate: notification.signedDate, originalTransactionID: record.scope?.originalTransactionID,
-                transactionID: record.transaction?.key.transactionID, source: source
+                transactionID: record.transaction?.key.transactionID,
+                consumptionRequestReason: notification.consumptionRequestReason, source: source
             ))
     }
 }

@@ -90,9 +90,11 @@ extension AppRecovery {
         }
         let product = catalog[purchase.productID]
         let type = purchase.type.flatMap { $0.isUnknown ? nil : $0 } ?? product?.type
+        // Items may grant keys, which are held until they are taken back, instead of credits.
+        let isKept = purchase.isAdvancedCommerce && !purchase.isCredited
         let consumed: Int32
         switch type {
-        case .consumable:
+        case .consumable where !isKept:
             let credits = Array(try await client.run(RefundRequestTable.credits, request))
             let debits = Array(try await client.run(RefundRequestTable.debits, request))
             consumed = Consumption.share(of: state.transactionID, credits: credits, debits: debits)
@@ -102,13 +104,14 @@ extension AppRecovery {
         case .nonRenewing:
             let period = try await stackedPeriod(of: state.transactionID, purchase, in: request.app, by: catalog)
             consumed = Consumption.share(of: period, until: now)
-        case .nonConsumable, .other, nil: consumed = Revocation.wholePercentage
+        case .consumable, .nonConsumable, .other, nil: consumed = Revocation.wholePercentage
         }
         let isHeld = purchase.userID != nil && purchase.isProjected
         var evidence = RefundEvidence(
-            type: type, isDelivered: isHeld && (type != .consumable || purchase.isCredited), consumed: consumed,
-            refundsInYear: purchase.refundsInYear)
+            type: type, isDelivered: isHeld && (type != .consumable || purchase.isCredited || isKept),
+            consumed: consumed, refundsInYear: purchase.refundsInYear)
         evidence.wasTried = purchase.wasTried
+        evidence.isAdvancedCommerce = purchase.isAdvancedCommerce
         return (evidence, product?.refundRules ?? [])
     }
 
@@ -139,6 +142,10 @@ extension RefundEvidence {
             writer.bool(isDelivered)
             writer.optionalInt("consumed", consumed)
             writer.optionalInt("refunds_in_year", refundsInYear)
+            writer.key("was_tried")
+            writer.bool(wasTried)
+            writer.key("is_advanced_commerce")
+            writer.bool(isAdvancedCommerce)
             writer.optionalInt("catalog_version", state.purchase?.catalogVersion)
             writer.optionalString("preferred_by", state.wanted == nil ? "rules" : "person")
         }

@@ -66,7 +66,7 @@ package enum NotificationTable {
     package typealias Row = (
         environment: Environment, uuid: String?, bundleID: Identifier?, type: String, subtype: String?,
         meaning: NotificationMeaning, signedDate: Timestamp, originalTransactionID: Identifier?,
-        transactionID: Identifier?, source: ObservationSource?
+        transactionID: Identifier?, consumptionRequestReason: String?, source: ObservationSource?
     )
 
     package static let add = Statement<[Row], Void>(
@@ -78,6 +78,7 @@ package enum NotificationTable {
                     Column("type", \.type), Column("subtype", \.subtype), Column("meaning", \.meaning),
                     Column("signed_date_ms", \.signedDate), Column("original_transaction_id", \.originalTransactionID),
                     Column("transaction_id", \.transactionID),
+                    Column("consumption_request_reason", \.consumptionRequestReason),
                 ] + RecordPosition.columns("source").of(\.source?.position))
         ],
         """

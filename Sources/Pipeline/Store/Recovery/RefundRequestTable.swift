@@ -28,11 +28,13 @@ package enum RefundRequestTable {
         package let isConsented: Bool?
         package let refundsInYear: Int64
         package let wasTried: Bool
+        package let isAdvancedCommerce: Bool
         package let catalogVersion: Int64?
 
         fileprivate static let reader = RowReader(
             Purchase.init, "product_id", "product_type", "purchase_date_ms", "expires_date_ms", "quantity", "user_id",
-            "is_projected", "is_credited", "is_consented", "refunds_in_year", "was_tried", "catalog_version")
+            "is_projected", "is_credited", "is_consented", "refunds_in_year", "was_tried", "is_advanced_commerce",
+            "catalog_version")
     }
 
     package struct State: Sendable {
@@ -91,6 +93,11 @@ package enum RefundRequestTable {
                      AND other.environment = asked.environment AND other.bundle_id = asked.bundle_id
                      AND other.is_trial AND other.purchased_at < paid.purchased_at
                ) AS was_tried,
+               EXISTS (
+                   SELECT FROM transactions AS fact
+                   WHERE fact.transaction_id = asked.transaction_id AND fact.environment = asked.environment
+                     AND fact.bundle_id = asked.bundle_id AND fact.items IS NOT NULL
+               ) AS is_advanced_commerce,
                (SELECT max(version) FROM catalog_versions) AS catalog_version
         FROM refund_requests AS asked
         LEFT JOIN purchases AS paid

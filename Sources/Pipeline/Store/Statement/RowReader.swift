@@ -38,8 +38,11 @@ package struct RowReader<Row>: Sendable {
     }
 
     /// Returns the list of a `SELECT`: `known.a, known.b`.
-    package func names(of relation: String) -> String {
-        columns.map { "\(relation).\($0.name)" }.joined(separator: ", ")
+    ///
+    /// - Parameter hidden: a column of texts that is null instead.
+    package func names(of relation: String, hiding hidden: String? = nil) -> String {
+        columns.map { column in column.name == hidden ? "NULL::text AS \(column.name)" : "\(relation).\(column.name)" }
+            .joined(separator: ", ")
     }
 }
 

@@ -7,11 +7,16 @@ package struct ObservedNotification: Hashable, Sendable {
     /// The member `notificationUUID`: identical on each of Apple's retries.
     package var uuid: String?
     package var signedDate: Timestamp
+    /// The member `consumptionRequestReason` of a `CONSUMPTION_REQUEST`: why the customer asks for a refund.
+    package var consumptionRequestReason: String?
 
-    package init(type: String, subtype: String?, uuid: String?, signedDate: Timestamp) {
+    package init(
+        type: String, subtype: String?, uuid: String?, signedDate: Timestamp, consumptionRequestReason: String? = nil
+    ) {
         self.type = type
         self.subtype = subtype
         self.uuid = uuid
         self.signedDate = signedDate
+        self.consumptionRequestReason = consumptionRequestReason
     }
 }

@@ -91,6 +91,7 @@ package struct NotificationSubject: Sendable {
     package private(set) var appAppleID: Int64?
     package private(set) var bundleID: PayloadText?
     package private(set) var externalPurchaseID: PayloadText?
+    package private(set) var consumptionRequestReason: PayloadText?
     package private(set) var malformedFields = 0
 
     package init(_ object: JSONValue) {
@@ -106,12 +107,12 @@ package struct NotificationSubject: Sendable {
     private static let fields = FieldTable<Field>()
 
     enum Field: String, PayloadField {
-        case environment, appAppleId, bundleId, externalPurchaseId
+        case environment, appAppleId, bundleId, externalPurchaseId, consumptionRequestReason
 
         static let checked: [FieldKind: [String]] = [
             .text: [
                 "bundleVersion", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
-                "consumptionRequestReason", "requestIdentifier", "tokenType",
+                "requestIdentifier", "tokenType",
             ], .identifier: ["productId"], .date: ["tokenCreationDate", "tokenExpirationDate"], .int32: ["status"],
             .int64: ["succeededCount", "failedCount"], .array: ["storefrontCountryCodes"],
         ]
@@ -123,6 +124,7 @@ package struct NotificationSubject: Sendable {
         case .appAppleId: appAppleID = reader.int64(value)
         case .bundleId: bundleID = reader.identifier(value)
         case .externalPurchaseId: externalPurchaseID = reader.identifier(value)
+        case .consumptionRequestReason: consumptionRequestReason = reader.identifier(value)
         }
     }
 }

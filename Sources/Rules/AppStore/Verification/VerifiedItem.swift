@@ -106,6 +106,6 @@ extension VerifiedItem {
         guard let fields = notification?.fields, let notificationSignedDate else { return nil }
         return ObservedNotification(
             type: fields.type?.string ?? "", subtype: fields.subtype?.string, uuid: fields.uuid?.string,
-            signedDate: notificationSignedDate)
+            signedDate: notificationSignedDate, consumptionRequestReason: fields.data?.consumptionRequestReason?.string)
     }
 }

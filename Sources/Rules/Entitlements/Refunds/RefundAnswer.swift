@@ -40,6 +40,8 @@ package struct RefundEvidence: Hashable, Sendable {
     package var refundsInYear: Int64
     /// Whether the user has had a free trial of the same subscription before.
     package var wasTried = false
+    /// Whether Apple signed the purchase with Advanced Commerce items.
+    package var isAdvancedCommerce = false
 
     package init(type: ProductType?, isDelivered: Bool, consumed: Int32, refundsInYear: Int64) {
         self.type = type
@@ -54,14 +56,21 @@ package struct RefundEvidence: Hashable, Sendable {
     }
 }
 
-/// The answer to a refund request, the body of "Send Consumption Information" (App Store Server API 1.19,
-/// "ConsumptionRequest"); it exists only with the customer's consent.
+/// The answer to a refund request; it exists only with the customer's consent.
+///
+/// It is the body of "Send Consumption Information" (App Store Server API 1.19, "ConsumptionRequest"), or for a
+/// purchase of Advanced Commerce, which that endpoint refuses (AdvancedCommerceTransactionNotSupportedError), of
+/// "Send Consumption Information V1" ("ConsumptionRequestV1").
 package struct RefundAnswer: Hashable, Sendable {
     package let isDelivered: Bool
     /// The consumed share in milliunits.
     ///
-    /// `nil` for a product whose share Apple computes or does not accept.
+    /// `nil` for a product whose share Apple computes or does not accept, and in the first version.
     package let consumptionPercentage: Int32?
+    /// The consumption in the first version ("consumptionStatus"): 1 nothing, 2 a part, 3 all; 0 if it is not stated.
+    ///
+    /// `nil` in the second version.
+    package let consumptionStatus: Int32?
     package let preference: RefundPreference?
     package let wasTried: Bool
 
@@ -69,25 +78,30 @@ package struct RefundAnswer: Hashable, Sendable {
     ///
     /// An auto-renewable subscription has no percentage (ConsumptionPercentageAutoRenewableSubscriptionError), and what
     /// was not delivered has the percentage 0 ("deliveryStatus"). A prorated refund needs a share above 0 and below all
-    /// ("consumptionPercentage"): without consumption it is the full refund, and after all of it none.
+    /// ("consumptionPercentage"): without consumption it is the full refund, and after all of it none. The first
+    /// version has no prorated refund, so it leaves the preference out instead ("refundPreferenceV1").
     package init(_ evidence: RefundEvidence, preference: RefundPreference?) {
         isDelivered = evidence.isDelivered
         wasTried = evidence.wasTried
+        let isFirstVersion = evidence.isAdvancedCommerce
         let hasShare: Bool
         switch evidence.type {
         case .consumable, .nonConsumable, .nonRenewing: hasShare = true
-        case .autoRenewable, .other, nil: hasShare = false
+        case .autoRenewable: hasShare = isFirstVersion
+        case .other, nil: hasShare = false
         }
-        consumptionPercentage = hasShare ? evidence.consumed : nil
-        guard preference == .grantProrated, hasShare || !evidence.isDelivered else {
-            self.preference = preference
-            return
+        consumptionPercentage = hasShare && !isFirstVersion ? evidence.consumed : nil
+        var (preference, status) = (preference, Int32(0))
+        if hasShare || !evidence.isDelivered {
+            let isProrated = preference == .grantProrated
+            switch evidence.consumed {
+            case ..<1: (preference, status) = (isProrated ? .grantFull : preference, 1)
+            case Revocation.wholePercentage...: (preference, status) = (isProrated ? .decline : preference, 3)
+            default: status = 2
+            }
         }
-        switch evidence.consumed {
-        case ..<1: self.preference = .grantFull
-        case Revocation.wholePercentage...: self.preference = .decline
-        default: self.preference = .grantProrated
-        }
+        consumptionStatus = isFirstVersion ? status : nil
+        self.preference = isFirstVersion && preference == .grantProrated ? nil : preference
     }
 
     /// Makes the answer by the first rule whose conditions hold, or else by the app's preference.
@@ -102,6 +116,7 @@ package struct RefundAnswer: Hashable, Sendable {
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
+            guard consumptionStatus == nil else { return writeFirstVersion(to: &writer) }
             writer.key("customerConsented")
             writer.bool(true)
             writer.optionalInt("consumptionPercentage", consumptionPercentage)
@@ -111,5 +126,27 @@ package struct RefundAnswer: Hashable, Sendable {
             writer.bool(wasTried)
         }
         return writer.bytes
+    }
+
+    /// Writes the members of "ConsumptionRequestV1", all but the preference required.
+    ///
+    /// The pipeline does not know the members about the account and the device, which are 0, "undeclared", as their
+    /// pages allow. The token may be empty ("appAccountToken"): Apple has signed it, so it learns nothing from it.
+    private func writeFirstVersion(to writer: inout JSONWriter) {
+        writer.optionalInt("accountTenure", 0)
+        writer.optionalString("appAccountToken", "")
+        writer.optionalInt("consumptionStatus", consumptionStatus)
+        writer.key("customerConsented")
+        writer.bool(true)
+        // 5 is "not delivered for another reason" ("deliveryStatusV1").
+        writer.optionalInt("deliveryStatus", isDelivered ? 0 : 5)
+        for name: StaticString in ["lifetimeDollarsPurchased", "lifetimeDollarsRefunded", "platform", "playTime"] {
+            writer.optionalInt(name, 0)
+        }
+        // 3, "no preference", is what an absent one says.
+        writer.optionalInt("refundPreference", preference.map { $0 == .decline ? 2 : 1 })
+        writer.key("sampleContentProvided")
+        writer.bool(wasTried)
+        writer.optionalInt("userStatus", 0)
     }
 }

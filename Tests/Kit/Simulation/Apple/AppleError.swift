@@ -32,6 +32,11 @@ struct AppleError: Error {
     static let assignedTransaction = AppleError(400, 4_000_227, "Assigned transaction not supported.")
     static let invalidCustomerConsented = AppleError(400, 4_000_035, "The customer consented field is required.")
     static let invalidDeliveryStatus = AppleError(400, 4_000_036, "The delivery status field is invalid.")
+    /// Apple does not publish the number of "AdvancedCommerceTransactionNotSupportedError".
+    static let advancedCommerce = AppleError(400, 4_000_000, "Advanced Commerce transactions are not supported.")
+    static let transactionType = AppleError(400, 4_000_047, "The transaction type is not supported.")
+    /// The simulated Apple's own: Apple documents no error for an answer after its deadline.
+    static let lateAnswer = AppleError(400, 4_000_000, "The refund was decided without this answer.")
     static let percentageOfSubscription = AppleError(400, 4_000_209, "The consumption percentage is not supported.")
     static let unauthorized = AppleError(401, nil)
     static let noSuchEndpoint = AppleError(404, nil)

@@ -8,6 +8,7 @@ package enum AppleEndpoint: String, CaseIterable, Sendable {
     case finish = "POST /inApps/v1/transactions/{id}/finish"
     case accountToken = "PUT /inApps/v1/transactions/{id}/appAccountToken"
     case consumption = "PUT /inApps/v2/transactions/consumption/{id}"
+    case consumptionV1 = "PUT /inApps/v1/transactions/consumption/{id}"
 
     /// The endpoint of a request, and the ID in its path.
     ///

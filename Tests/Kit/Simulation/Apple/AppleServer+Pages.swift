@@ -28,11 +28,12 @@ extension AppleServer {
             let token = try? JSONDocument(parsing: request.body).root["appAccountToken"]?.string
             try world.setAccountToken(token ?? "", of: transactions, id: seen.id, at: seen.time)
             return HTTPResponse()
-        case .consumption:
+        case .consumption, .consumptionV1:
             let purchase = try purchase(seen.id, bundleID).first { $0.id == seen.id }
-            try ConsumptionRequest.check(request.body, of: purchase)
-            let answer = (id: seen.id, body: String(decoding: request.body, as: UTF8.self))
-            world.state.withLock { $0.refundAnswers.append(answer) }
+            let payload = purchase.flatMap { UnverifiedJWS($0.jws)?.payload }
+            try ConsumptionRequest.check(request.body, isFirstVersion: seen.endpoint == .consumptionV1, of: payload)
+            try world.requireInTime(seen.id, at: seen.time)
+            try world.take(refundAnswer: request.body, of: seen.id, at: seen.time)
             return HTTPResponse(status: 202)
         }
     }

@@ -39,6 +39,10 @@ package final class AppleWorld: Sendable {
         var finished: [String] = []
         var accountTokens: [SetAccountToken] = []
         var refundAnswers: [(id: String, body: String)] = []
+        /// The requests for refunds, by transaction ID.
+        var refundRequests: [String: RefundRequest] = [:]
+        var refundDecisions: [String: RefundDecision] = [:]
+        var sendDecision: @Sendable ([UInt8]) -> Void = { _ in }
     }
 
     package let authority: CertificateAuthority
@@ -88,9 +92,6 @@ package final class AppleWorld: Sendable {
 
     /// The transaction IDs that were finished, in their order, each as often as it was.
     package var finished: [String] { state.withLock(\.finished) }
-
-    /// The accepted answers to refund requests in their order, by transaction ID, each as often as it came.
-    package var refundAnswers: [(id: String, body: String)] { state.withLock(\.refundAnswers) }
 }
 
 extension DemoTraffic {
@@ -138,6 +139,11 @@ extension AppleWorld.State {
             let transactionPayload = UnverifiedJWS(transaction)?.payload
         {
             add(transaction: transaction, transactionPayload)
+            if payload["notificationType"]?.isString("CONSUMPTION_REQUEST") == true,
+                let id = transactionPayload["transactionId"]?.string
+            {
+                refundRequests[id] = RefundRequest(transactionID: id, askedAt: made.signedDate)
+            }
         }
         if let renewal = data?["signedRenewalInfo"]?.stringBytes, let renewalPayload = UnverifiedJWS(renewal)?.payload {
             add(renewal: renewal, renewalPayload, status: data?["status"]?.int64 ?? 1)

@@ -4,6 +4,10 @@ package import OpenSSL
 /// An act of a customer, in one body or two.
 package enum SampleKind: String, CaseIterable, Sendable {
     case purchase, renewal, refund, grace, upgrade, consumable, notification, receipt, forged
+    /// A customer asks Apple for the refund of a consumable.
+    case refundRequest = "refund-request"
+
+    var isConsumable: Bool { self == .consumable || self == .refundRequest }
 
     package static let names = allCases.map(\.rawValue).joined(separator: ", ")
 }
@@ -18,7 +22,7 @@ package struct SampleTraffic: Sendable {
     package init(_ kind: SampleKind, of productID: String?, in app: DemoApp) {
         self.app = app
         self.kind = kind
-        self.productID = productID ?? app.bundleID + (kind == .consumable ? Self.coins : Self.pro)
+        self.productID = productID ?? app.bundleID + (kind.isConsumable ? Self.coins : Self.pro)
     }
 
     private static let (pro, premium, coins) = (".pro", ".premium", ".coins")
@@ -26,7 +30,7 @@ package struct SampleTraffic: Sendable {
     /// The catalog of all kinds: the subscription grants `pro`, its upgrade `premium` too, and the
     /// consumable credits 100 `coins`.
     package var catalog: [UInt8] {
-        let isConsumable = kind == .consumable
+        let isConsumable = kind.isConsumable
         let subscriptionID = isConsumable ? app.bundleID + Self.pro : productID
         let consumable: JSONContent = ["type": "consumable", "credits": ["coins": 100] as JSONContent]
         var products: [String: JSONContent] = [:]
@@ -69,11 +73,11 @@ package struct SampleTraffic: Sendable {
         let (month, now) = (30 * DemoScript.day, script.now)
         let isOver = kind == .renewal || kind == .grace
         var purchase = DemoPurchase(
-            kind == .consumable ? .coins100 : .monthly, id: id, app: app, token: token,
+            kind.isConsumable ? .coins100 : .monthly, id: id, app: app, token: token,
             purchaseDate: now - (isOver ? 40 : 10) * DemoScript.day)
         purchase.name(productID)
         let end = (purchase.transaction.purchaseDate ?? now) + month
-        if kind != .consumable { purchase.cover(until: end) }
+        if !kind.isConsumable { purchase.cover(until: end) }
         let payload = purchase.transaction.json
         switch kind {
         case .notification: return try script.notify("SUBSCRIBED", "INITIAL_BUY", of: purchase, as: .subscribed)
@@ -110,6 +114,12 @@ package struct SampleTraffic: Sendable {
             purchase.renew(id: script.nextTransactionID(), from: date, until: date + month)
             purchase.transaction.transactionReason = "PURCHASE"
             try script.notify("DID_CHANGE_RENEWAL_PREF", "UPGRADE", of: purchase, as: .upgrade)
+        case .refundRequest:
+            purchase.sign(at: now)
+            let asked = try script.notification("CONSUMPTION_REQUEST", of: purchase) { data in
+                data.consumptionRequestReason = "UNINTENDED_PURCHASE"
+            }
+            script.publish(asked, as: .refund)
         default: break
         }
     }
