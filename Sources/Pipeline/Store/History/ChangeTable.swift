@@ -122,11 +122,13 @@ package struct RecordedChange: Sendable {
     /// The user who had the entitlement before, after a transfer.
     package let formerUserID: Identifier?
     package let catalogVersion: Int64?
+    /// The plan by which the catalog was applied, for the cause `catalog`.
+    package let plan: Int64?
     package let source: RecordPosition?
 
-    /// Reads columns of `changes`.
+    /// Reads columns of `changes`, and `plan`.
     static let reader = RowReader(
         RecordedChange.init, "user_id", "version", "changed_at", "environment", "bundle_id", "original_transaction_id",
         "entitlement_key", "old_periods", "new_periods", EntitlementTerms.reader, "cause", "cause_id", "event",
-        "former_user_id", "catalog_version", RecordPosition.optionalReader("source"))
+        "former_user_id", "catalog_version", "plan", RecordPosition.optionalReader("source"))
 }

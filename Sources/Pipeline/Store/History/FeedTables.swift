@@ -48,7 +48,10 @@ package enum OutboxTable {
         SELECT waiting.id, \(RecordedChange.reader.names(of: "change")), newest.version AS newest_version
         FROM \(waiting) AS waiting
         CROSS JOIN LATERAL (
-            SELECT * FROM changes AS known
+            SELECT *, CASE cause WHEN 'catalog' THEN (
+                SELECT plan FROM catalog_versions WHERE catalog_versions.version = known.catalog_version
+            ) END AS plan
+            FROM changes AS known
             WHERE known.user_id = waiting.user_id AND known.version = waiting.version
             OFFSET 0
         ) AS change
@@ -62,9 +65,6 @@ package enum OutboxTable {
     static let held = Statement<Void, HeldEntitlements.Row>(
         returning: HeldEntitlements.reader,
         HeldEntitlements.select(from: "(SELECT DISTINCT user_id FROM \(waiting) AS waiting) AS asked"))
-
-    package static let oldest = Statement<Void, Int64>(
-        returning: RowReader("id"), "SELECT id FROM unpublished_changes ORDER BY id LIMIT 1")
 
     /// A row of the view `subscriptions`, as JSON without nulls.
     package typealias Subscription = (userID: Identifier, json: JSONText)
@@ -87,6 +87,9 @@ package enum OutboxTable {
             LIMIT \(subscriptionsMax + 1)
         ) AS stated
         """)
+
+    package static let oldest = Statement<Void, Int64>(
+        returning: RowReader("id"), "SELECT id FROM unpublished_changes ORDER BY id LIMIT 1")
 
     /// The unpublished part of the outbox.
     package struct Backlog: Sendable {

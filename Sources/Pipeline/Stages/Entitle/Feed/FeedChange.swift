@@ -76,6 +76,10 @@ extension RecordedChange {
             writer.key("catalogVersion")
             writer.int(catalogVersion)
         }
+        if let plan {
+            writer.key("plan")
+            writer.int(plan)
+        }
         if let source {
             writer.key("source")
             writer.object { $0.position(source) }
