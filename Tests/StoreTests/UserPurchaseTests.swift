@@ -59,7 +59,7 @@ import Testing
             transaction_id, purchase_date_ms, raw_timestamp_ms, raw_partition, raw_offset,
             user_id)
         VALUES ('Production', 'app', '1', '1', 1, 1, 0, 0, 'anna')
-        """,
+        """, "INSERT INTO ownership_restores VALUES ('Production', 'app', '1', '1', 1, 1, 0, 0, 'anna')",
     ]) func `a purchase that any table names as the user's is found`(rows: String) async throws {
         #expect(try await purchases() == [])
         try await connection.execute(script: rows)

@@ -131,6 +131,7 @@ CALL pg_temp.partition_by_hash('ownership_renewals', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('ownership_claims', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('owners', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('renewals', 'original_transaction_id');
+CALL pg_temp.partition_by_hash('ownership_restores', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('renewal_spans', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('entitlements', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('closed_periods', 'original_transaction_id');

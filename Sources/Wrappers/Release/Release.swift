@@ -8,7 +8,7 @@ package enum Release {
     package static let version = "1.4.0"
 
     /// The number of the last migration in `schemas/postgres`.
-    package static let schema = 30
+    package static let schema = 31
 
     /// The commit that was built: the value that the variable `ENTITLEMENTS_COMMIT` had for `swift build`; `unknown`
     /// without the variable.

@@ -14,10 +14,12 @@ enum ScenarioTraffic {
             .enumerated().map { try ApartScenario($1, number: $0 + 1) }
     }
 
-    /// The names of those that need workers of their own, because they are about other rules.
+    /// The names of those that need workers of their own, because they are about other rules; without those that
+    /// depend on the broker's clock.
     static let namesWithOtherRules: [String] = Scenario.names.filter { name in
         guard let scenario = try? Scenario.load(name) else { return false }
-        return scenario.isVouchedForByOne && scenario.rules != OwnershipRules()
+        return scenario.isVouchedForByOne && scenario.rules != OwnershipRules() && !scenario.rules.movesRestored
+            && scenario.observations.allSatisfy { $0.source?.timestamp == nil }
     }
 
     static func traffic(_ scenarios: [ApartScenario]) throws -> DemoTraffic {
@@ -46,7 +48,7 @@ extension OwnershipRules {
     var environment: [String: String] {
         [
             "LINKING_POLICY": policy.rawValue, "LINKING_MODE": tokensAreUserIDs ? "identity" : "links",
-            "LINKING_TRUST_INGEST_USER": String(trustsIngestion),
+            "LINKING_TRUST_INGEST_USER": String(trustsIngestion), "LINKING_MOVE_RESTORED": String(movesRestored),
         ]
     }
 }

@@ -3,6 +3,8 @@
 import hashlib
 
 JWS, RECEIPT = "jws", "receipt"
+# When a record without a time was posted: after all others.
+NEVER = float("inf")
 NOT_HASHED = ("signedDate", "deviceVerification", "deviceVerificationNonce")
 
 
@@ -25,7 +27,7 @@ class Facts:
         self.named = {}  # (key of a transaction or renewal info, member) -> (revision, payload)
         self.renewals = {}  # (environment, original, trust) -> (revision, event)
         self.infos = {}  # (environment, original, trust) -> the payload of every renewal info
-        self.claims = {}  # purchase -> {(purchase date, id, position, user)}
+        self.claims = {}  # purchase -> {(purchase date, id, (posted, position), user)}
         self.position = 0
 
     def add(self, event):
@@ -53,7 +55,7 @@ class Facts:
                 self.revocations[payload.key(event)] = (revision, event)
         if event.user_id:
             named = (payload["purchaseDate"], payload["transactionId"])
-            claim = named + (self.position, event.user_id)
+            claim = named + ((event.posted, self.position), event.user_id)
             self.claims.setdefault(payload.purchase(event), set()).add(claim)
 
     def add_renewal(self, event):

@@ -47,6 +47,8 @@ class History:
 
     def __init__(self, random):
         self.random = random
+        # Whether many sessions post what has no token.
+        self.is_shared = self.chance(4)
         # Before what is bought, between, and after it.
         self.signing = START + random.choice([0, 30, 100]) * times.DAY
         events = []
@@ -59,6 +61,7 @@ class History:
                 "policy": random.choice(["transfer", "keep", "transfer_if_inactive"]),
                 "identity": self.chance(8),
                 "trustsIngestion": self.chance(2),
+                "movesRestored": self.chance(2),
             },
             "links": self.links(),
             "events": events,
@@ -182,7 +185,7 @@ class History:
             payload["inAppOwnershipType"] = self.random.choice(shared)
         if self.chance(3):
             payload["isUpgraded"] = True
-        if not self.chance(3):
+        if not self.is_shared and not self.chance(3):
             payload["appAccountToken"] = self.random.choice([*TOKENS.values(), NIL_UUID])
         if self.chance(2):
             payload["appTransactionId"] = self.random.choice(["701", "702"])
@@ -190,8 +193,10 @@ class History:
             payload["advancedCommerceInfo"] = {
                 "items": [self.item(), self.item(), {"SKU": "nobody.knows"}]
             }
-        if self.chance(5):
-            event["userID"] = self.random.choice(["anna", "fred"])
+        if self.chance(2 if self.is_shared else 5):
+            event["userID"] = self.random.choice(["anna", "fred", "gina"])
+            if not self.chance(5):
+                event["posted"] = times.text(self.day(0, 70))
 
     def item(self):
         item = {"SKU": self.random.choice(["sku", "gift"])}
@@ -218,6 +223,8 @@ class History:
             info["isInBillingRetryPeriod"] = self.chance(2)
         if self.chance(2):
             info["priceIncreaseStatus"] = self.random.randint(0, 2)
+        if self.chance(3):
+            info["expirationIntent"] = self.random.randint(-1, 7)
         if not self.chance(3):
             ended = self.day(0, 60)
             info["gracePeriodExpiresDate"] = ended + self.random.randint(-1, 6) * times.DAY

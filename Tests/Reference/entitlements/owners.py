@@ -1,6 +1,6 @@
 """Whose a purchase is (Sources/Rules/Entitlements/RULES.md, Ownership)."""
 
-from facts import account_token, app_transaction
+from facts import NEVER, account_token, app_transaction
 
 ENDED_AT_ONCE = "Consumable"
 SUBSCRIPTION = "Auto-Renewable Subscription"
@@ -39,6 +39,7 @@ class Owners:
         self.policy = linking.get("policy", "transfer")
         self.identity = linking.get("identity", False)
         self.trusts_ingestion = linking.get("trustsIngestion", False)
+        self.moves_restored = linking.get("movesRestored", False)
 
     def of_all(self, purchases):
         direct = {id(one): self.direct(one) for one in purchases}
@@ -56,7 +57,7 @@ class Owners:
         if not with_token:
             user = self.user(purchase.renewal_token) if purchase.renewal_token else None
             return [(user, None)] if user else []
-        named = [(self.user(one.token), one.purchased) for one in with_token]
+        named = [(self.user(one.token), one.purchased, False) for one in with_token]
         # A token without a link leaves the former owner.
         return self.followed([one for one in named if one[0]], purchase)
 
@@ -82,29 +83,40 @@ class Owners:
         if not self.trusts_ingestion:
             return []
         claimed = {}
-        for purchased, identifier, _, user in sorted(purchase.claims):
-            # The first record that names a user beside a transaction counts.
-            claimed.setdefault((purchased, identifier), user)
-        named = [(user, purchased) for (purchased, _), user in sorted(claimed.items())]
-        return self.followed(named, purchase)
+        for purchased, identifier, position, user in sorted(purchase.claims):
+            # The first record of each user beside a transaction counts.
+            claimed.setdefault((purchased, identifier), {}).setdefault(user, position)
+        named = []
+        for (purchased, identifier), users in claimed.items():
+            (first, position), *others = users.items()
+            named.append((purchased, identifier, position, first, False))
+            if self.moves_restored:
+                named += [
+                    (max(purchased, position[0]), identifier, position, user, True)
+                    for user, position in others
+                    if position[0] != NEVER
+                ]
+        return self.followed([(user, date, late) for date, _, _, user, late in sorted(named)], purchase)
 
     def followed(self, named, purchase):
         """From owner to owner, as the policy lets the purchase move."""
         spans = []
-        for user, date in named:
+        for user, date, is_restore in named:
             if not spans:
                 spans.append((user, None))
-            elif spans[-1][0] != user and self.moves(date, purchase):
+            elif spans[-1][0] != user and self.moves(date, is_restore, purchase):
                 if spans[-1][1] == date:
                     spans.pop()
                 if not spans or spans[-1][0] != user:
                     spans.append((user, date))
         return spans
 
-    def moves(self, date, purchase):
+    def moves(self, date, is_restore, purchase):
         if self.policy == "transfer_if_inactive":
+            # What is restored runs itself; what is bought does not stand in its own way.
             return not any(
-                one.purchased < date and is_running(one, date) for one in purchase.transactions
+                (is_restore or one.purchased < date) and is_running(one, date)
+                for one in purchase.transactions
             )
         return self.policy == "transfer"
 

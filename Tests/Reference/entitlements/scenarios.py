@@ -3,7 +3,7 @@
 import json
 
 import times
-from facts import Facts, JWS, Transaction
+from facts import Facts, JWS, NEVER, Transaction
 from owners import Owners, Purchase
 from projection import Projection
 
@@ -54,6 +54,7 @@ class Event:
         self.trust = short.get("trust", "apple")
         self.track = short.get("track", JWS)
         self.user_id = short.get("userID")
+        self.posted = times.instant(short["posted"]) if "posted" in short else NEVER
         self.notification = short.get("notification", {})
         self.transaction = self.payload(members.get("transaction"), self.transaction_defaults)
         self.renewal = self.payload(members.get("renewalInfo"), self.renewal_defaults)

@@ -1,3 +1,5 @@
+import AppStore
+import Entitlements
 import Postgres
 import TestSupport
 import Store
@@ -17,8 +19,10 @@ import Worker
 
     @Test func `no statement of linking scans a whole table`() async throws {
         let client = try await Self.client()
-        let worker = try await LinkWorker(on: client)
-        try await worker.settle([.purchase("1", token: LinkWorker.anna, account: "A"), .purchase("2", account: "A")])
+        let worker = try await LinkWorker(OwnershipRules(trustsIngestion: true, movesRestored: true), on: client)
+        try await worker.settle([
+            .purchase("1", token: LinkWorker.anna, account: "A"), .purchase("2", account: "A", claim: "anna"),
+        ])
         try await worker.link("account_token", LinkWorker.anna, "anna")
         try await worker.emptyOutbox()
         // The outbox's queries on a connection of its own.

@@ -62,6 +62,21 @@ import Testing
         #expect(again["links"]?.int64 == 0)
     }
 
+    @Test func `who came later with a purchase is forgotten too, and it stays with the first`() async throws {
+        let rig = try await Rig(OwnershipRules(trustsIngestion: true, movesRestored: true))
+        func posted(_ user: Identifier, _ timestamp: Int64) -> Sample {
+            Sample.purchase("1", claim: user).with { $0.rawTimestamp = timestamp }
+        }
+        try await rig.worker.settle([posted("anna", 5_000), posted("ben", 6_000)])
+        #expect(try await rig.worker.owners() == ["1 ben ingestion_claim"])
+        #expect(try await rig.rows("ben") == ["ownership_restores": 1])
+        let forgotten = try await rig.run("forget", "ben", "--by", "dpo", "--reason", "request 11")
+        #expect(forgotten["claims"]?.int64 == 1)
+        #expect(try await rig.worker.emptyOutbox() == ["1=anna"])
+        #expect(try await rig.rows("ben") == ["forgotten_users": 1])
+        #expect(try await rig.rows("anna") == ["ownership_claims": 1])
+    }
+
     @Test func `if tokens are user IDs the token is removed from the facts`() async throws {
         let rig = try await Rig(OwnershipRules(tokensAreUserIDs: true))
         // Stores its rules.

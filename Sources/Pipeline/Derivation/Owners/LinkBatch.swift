@@ -20,18 +20,22 @@ package struct LinkBatch {
         let track: Track
     }
 
+    struct ClaimKey: Hashable {
+        let transaction: TransactionKey
+        let userID: Identifier
+    }
+
     /// The facts, one for each transaction and track.
     private(set) var transactions: [TransactionFact] = []
     private var places: [FactKey: Int] = [:]
     private(set) var renewals: [RenewalKey: RenewalFact] = [:]
-    private(set) var claims: [TransactionKey: OwnershipFactTables.Claim] = [:]
+    /// The earliest claim of each transaction and user.
+    private(set) var claims: [ClaimKey: OwnershipFactTables.Claim] = [:]
     /// The scopes to lock and read.
     private(set) var scopes: Set<PurchaseScope> = []
     private(set) var groups: Set<AppTransactionGroup> = []
     /// Accounts named by app transactions; they may have no purchase in the batch.
     private(set) var accounts: Set<AppTransactionGroup> = []
-    /// Number of contradictions: the batch's records name different users for one transaction.
-    private(set) var contradictionCount = 0
 
     package init(recordsExpected: Int) {
         transactions.reserveCapacity(recordsExpected)
@@ -79,11 +83,9 @@ package struct LinkBatch {
     }
 
     private mutating func add(_ claim: UserClaim, of fact: TransactionFact) {
-        if let other = claims[fact.key]?.claim {
-            if other.userID != claim.userID { contradictionCount += 1 }
-            guard claim.position < other.position else { return }
-        }
-        claims[fact.key] = (fact.purchaseKey, claim)
+        let key = ClaimKey(transaction: fact.key, userID: claim.userID)
+        if let other = claims[key]?.claim, other.position <= claim.position { return }
+        claims[key] = (fact.purchaseKey, claim)
     }
 
     private mutating func add(_ fact: RenewalFact) {

@@ -1,7 +1,7 @@
 import AppStore
 import Entitlements
 package import Records
-import Store
+package import Store
 
 /// The owners that one batch has found.
 package struct LinkOutcome {
@@ -12,17 +12,17 @@ package struct LinkOutcome {
     /// The purchases that a renewal info of the batch may belong to, in the order of their keys.
     private let renewed: [PurchaseScope: [Int]]
     private let accounts: [AppTransactionGroup: ObservedOwner]
-    /// Number of contradictions: ingestion named different users for one transaction.
-    package let contradictionCount: Int
+    /// The claims of the batch that are not the first of their transaction; `nil` without claims.
+    package let claims: OwnershipFactTables.RaisedClaims?
 
     /// - Parameter renewed: the scopes with a renewal info in the batch.
     init(
         purchases: [LinkedPurchase] = [], renewed: Set<PurchaseScope> = [],
-        accounts: [AppTransactionGroup: ObservedOwner] = [:], contradictionCount: Int = 0
+        accounts: [AppTransactionGroup: ObservedOwner] = [:], claims: OwnershipFactTables.RaisedClaims? = nil
     ) {
         self.purchases = purchases
         self.accounts = accounts
-        self.contradictionCount = contradictionCount
+        self.claims = claims
         var indexes: [PurchaseKey: Int] = [:]
         indexes.reserveCapacity(purchases.count)
         for index in purchases.indices { indexes[purchases[index].state.key] = index }

@@ -26,7 +26,7 @@ struct LinkTransaction {
     private var linkKinds: Set<LinkKind> = []
     private var links: [AppScope: AccountLinks] = [:]
     private var siblings: [AppTransactionGroup: SiblingOwner] = [:]
-    private var contradictionCount: Int
+    private var claims: OwnershipFactTables.RaisedClaims?
 
     init(
         connection: PostgresConnection, batch: LinkBatch, rules: OwnershipRules, hasRecords: Bool,
@@ -38,7 +38,6 @@ struct LinkTransaction {
         self.hasRecords = hasRecords
         self.newRows = newRows
         self.isPlan = isPlan
-        contradictionCount = batch.contradictionCount
         locked = batch.groups.union(groups)
     }
 
@@ -51,8 +50,7 @@ struct LinkTransaction {
         for index in purchases.indices { purchases[index].owner = owner(of: purchases[index]) }
         try await write(oursCount)
         return LinkOutcome(
-            purchases: purchases, renewed: Set(batch.renewals.keys.map(\.scope)), accounts: accounts(),
-            contradictionCount: contradictionCount)
+            purchases: purchases, renewed: Set(batch.renewals.keys.map(\.scope)), accounts: accounts(), claims: claims)
     }
 
     private mutating func lockAndRead() async throws {
@@ -63,14 +61,14 @@ struct LinkTransaction {
             pipeline.add(Locks.accounts, Array(locked))
             pipeline.add(Locks.ownership, scopes)
         }
-        let contradictions = pipeline.add(OwnershipFactTables.raiseClaims, unlessEmpty: Array(batch.claims.values))
+        let raised = pipeline.add(OwnershipFactTables.raiseClaims, unlessEmpty: Array(batch.claims.values))
         let kinds = pipeline.add(AccountLinkTable.kinds)
-        let reading = OwnershipReading(scopes, in: &pipeline)
+        let reading = OwnershipReading(scopes, restores: rules.movesRestored, in: &pipeline)
         let answers = try await connection.run(pipeline)
         // A link of another kind that is written from now on is applied after this transaction, which
         // shares the lock of the links.
         linkKinds = Set(answers[kinds]).union(rules.tokensAreUserIDs ? [] : [.accountToken])
-        if let contradictions { contradictionCount += answers[contradictions][0] }
+        claims = raised.map { answers[$0][0] }
         let (read, new) = reading.purchases(answers, adding: batch.transactions, batch.renewals)
         purchases = read.map { LinkedPurchase($0) }
         newFacts = new
@@ -163,7 +161,7 @@ extension LinkTransaction {
         let wanted = Set(try await connection.run(AppTransactionGroupTable.dependants, groups)).subtracting(known)
         guard !wanted.isEmpty else { return }
         var pipeline = Pipeline()
-        let reading = OwnershipReading(Array(Set(wanted.map(\.scope))), in: &pipeline)
+        let reading = OwnershipReading(Array(Set(wanted.map(\.scope))), restores: rules.movesRestored, in: &pipeline)
         let read = reading.purchases(try await connection.run(pipeline)).purchases
         let first = purchases.count
         purchases += read.filter { wanted.contains($0.key) }.map { LinkedPurchase($0) }

@@ -8,6 +8,7 @@ package final class LinkMetrics: Sendable {
     private let unprojectedPurchases: Gauge
     private let oldestUnprojected: Gauge
     private let contradictions: Counter
+    private let leftOutUsers: Counter
     private let refusedPurchases: Counter
 
     package init(_ registry: MetricsRegistry) {
@@ -27,6 +28,10 @@ package final class LinkMetrics: Sendable {
             registry.counter(
                 "link_contradicting_ingest_users",
                 "Records that name a different user for a transaction than another record; the earliest counts.")[]
+        leftOutUsers =
+            registry.counter(
+                "link_left_out_ingest_users",
+                "Records that name one more user for a transaction than are kept; they count for nothing.")[]
         oldestUnprojected =
             registry.gauge(
                 "link_oldest_unprojected_seconds",
@@ -36,6 +41,8 @@ package final class LinkMetrics: Sendable {
     func refusedPurchase() { refusedPurchases.increment() }
 
     func contradicted(_ count: Int) { contradictions.increment(by: count) }
+
+    func leftOut(_ count: Int) { leftOutUsers.increment(by: count) }
 
     /// - Parameter purchases: the counted purchases; `nil` if they were not counted.
     func show(waitingChanges: Int64, purchases: LinkBacklog.Purchases?) {

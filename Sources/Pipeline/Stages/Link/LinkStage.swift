@@ -23,6 +23,7 @@ package final class LinkStage: DatabaseStage {
     private let linking: Linking
     private let linkedTopic: String
     private let metrics: LinkMetrics
+    private let log: Log
 
     /// - Parameters:
     ///   - linkedTopic: the topic of the forwarded observations.
@@ -35,6 +36,7 @@ package final class LinkStage: DatabaseStage {
         self.linking = linking
         self.linkedTopic = linkedTopic
         self.metrics = metrics
+        self.log = log
         size = TransactionSize(statementDeadline: client.statementDeadline)
         outboxes = [LinkOutbox(linking, topic: linkedTopic, sweepInterval: sweepInterval, metrics: metrics, log: log)]
     }
@@ -65,10 +67,19 @@ extension LinkStage {
                 })
         }
         let outcome = try await linking.settle(batch, hasRecords: true)
-        metrics.contradicted(outcome.contradictionCount)
+        if let claims = outcome.claims { report(claims) }
         return readings.indices.map { index in
             verdict(on: records[records.startIndex + index], readings[index], outcome)
         }
+    }
+
+    /// Counts users who came with another user's transaction; they are no contradiction where restores move it.
+    private func report(_ claims: OwnershipFactTables.RaisedClaims) {
+        if !linking.rules.movesRestored { metrics.contradicted(claims.contradictingCount) }
+        guard claims.leftOutCount > 0 else { return }
+        metrics.leftOut(claims.leftOutCount)
+        log.warning(
+            "too many users named for one transaction, the latest are left out", ["claims": .int(claims.leftOutCount)])
     }
 
     private func verdict(on record: ConsumerRecord, _ reading: Reading, _ outcome: LinkOutcome) -> Verdict {

@@ -145,7 +145,7 @@ package enum LinkingRulesTable {
                 "new",
                 [
                     Column("policy", \.policy), Column("tokens_are_user_ids", \.tokensAreUserIDs),
-                    Column("trusts_ingestion", \.trustsIngestion),
+                    Column("trusts_ingestion", \.trustsIngestion), Column("moves_restored", \.movesRestored),
                 ]
             ) { [$0] }
         ],
@@ -156,9 +156,10 @@ package enum LinkingRulesTable {
             policy = excluded.policy,
             tokens_are_user_ids = excluded.tokens_are_user_ids,
             trusts_ingestion = excluded.trusts_ingestion,
+            moves_restored = excluded.moves_restored,
             since = now()
-        WHERE (known.policy, known.tokens_are_user_ids, known.trusts_ingestion)
-            <> (excluded.policy, excluded.tokens_are_user_ids, excluded.trusts_ingestion)
+        WHERE (known.policy, known.tokens_are_user_ids, known.trusts_ingestion, known.moves_restored)
+            <> (excluded.policy, excluded.tokens_are_user_ids, excluded.trusts_ingestion, excluded.moves_restored)
         """)
 
     /// The stored rules.
@@ -166,10 +167,12 @@ package enum LinkingRulesTable {
     /// `nil` if only a later program version has these rules.
     package static let read = Statement<Void, OwnershipRules?>(
         returning: RowReader(
-            { (policy: String, tokensAreUserIDs: Bool, trustsIngestion: Bool) in
+            { (policy: String, tokensAreUserIDs: Bool, trustsIngestion: Bool, movesRestored: Bool) in
                 OwnershipPolicy(rawValue: policy).map { policy in
-                    OwnershipRules(policy: policy, tokensAreUserIDs: tokensAreUserIDs, trustsIngestion: trustsIngestion)
+                    OwnershipRules(
+                        policy: policy, tokensAreUserIDs: tokensAreUserIDs, trustsIngestion: trustsIngestion,
+                        movesRestored: movesRestored)
                 }
-            }, "policy", "tokens_are_user_ids", "trusts_ingestion"),
-        "SELECT policy, tokens_are_user_ids, trusts_ingestion FROM linking_rules")
+            }, "policy", "tokens_are_user_ids", "trusts_ingestion", "moves_restored"),
+        "SELECT policy, tokens_are_user_ids, trusts_ingestion, moves_restored FROM linking_rules")
 }

@@ -2,8 +2,8 @@ import AppStore
 package import Entitlements
 import Postgres
 
-/// The tables `ownership_facts`, `ownership_renewals` and `ownership_claims`: statements of signed
-/// payloads and of the ingestion service about the owners of purchases.
+/// The tables `ownership_facts`, `ownership_renewals`, `ownership_claims` and `ownership_restores`: statements of
+/// signed payloads and of the ingestion service about the owners of purchases.
 ///
 /// Rows are only raised, never lowered.
 package enum OwnershipFactTables {
@@ -24,29 +24,77 @@ package enum OwnershipFactTables {
         ON CONFLICT (\(renewalKey.names())) DO UPDATE SET \(renewalContent.excluded)
         """)
 
-    /// Stores claims; of several with one transaction, the claim of the earliest raw record is kept.
+    /// The numbers of given claims that are not the first of their transaction.
+    package struct RaisedClaims: Sendable {
+        /// The claims that name another user than the earliest claim of the transaction.
+        package let contradictingCount: Int
+        /// The contradicting claims that are not kept, because `restoresMax` other users came earlier.
+        package let leftOutCount: Int
+    }
+
+    /// Maximum users of one transaction that are kept besides the first.
+    package static let restoresMax = 16
+
+    /// Stores claims, one for each transaction and user: the earliest of a transaction in `ownership_claims`, and the
+    /// earliest of each further user in `ownership_restores`, up to `restoresMax` users.
     ///
-    /// Returns the number of given claims that name another user than the kept claim.
-    package static let raiseClaims = Statement<[Claim], Int>(
-        [.rows("named", claimKey + claimTerms)], returning: RowReader("count"),
+    /// The rows follow from the set of claims, not from their order.
+    package static let raiseClaims = Statement<[Claim], RaisedClaims>(
+        [.rows("named", claimKey + claimTerms)], returning: RowReader(RaisedClaims.init, "contradicting", "left_out"),
         """
         WITH named AS (
             SELECT * FROM $named
         ),
+        asked AS (
+            SELECT DISTINCT \(claimKey.names()) FROM named
+        ),
+        first_known AS (
+            SELECT known.* FROM asked CROSS JOIN LATERAL (\(claims(of: "ownership_claims"))) AS known
+        ),
+        told AS (
+            SELECT DISTINCT ON (\(claimKey.names()), user_id) *
+            FROM (
+                SELECT $named.columns FROM named
+                UNION ALL
+                SELECT * FROM first_known
+                UNION ALL
+                SELECT known.* FROM asked CROSS JOIN LATERAL (\(claims(of: "ownership_restores"))) AS known
+            ) AS told
+            ORDER BY \(claimKey.names()), user_id, \(position())
+        ),
+        firsts AS (
+            SELECT DISTINCT ON (\(claimKey.names())) *
+            FROM (SELECT $named.columns FROM named UNION ALL SELECT * FROM first_known) AS told
+            ORDER BY \(claimKey.names()), \(position())
+        ),
+        ranked AS MATERIALIZED (
+            SELECT told.*, row_number() OVER (
+                PARTITION BY \(claimKey.names(of: "told"))
+                ORDER BY told.user_id <> firsts.user_id, \(position(of: "told"))) AS place
+            FROM told JOIN firsts ON \(claimKey.equal("told", "firsts"))
+        ),
         raised AS (
             INSERT INTO ownership_claims AS known ($named.columns)
-            SELECT * FROM named
-            ON CONFLICT (original_transaction_id, environment, bundle_id, transaction_id)
-            DO UPDATE SET \(claimTerms.excluded)
-            WHERE (excluded.raw_timestamp_ms, excluded.raw_partition, excluded.raw_offset)
-                < (known.raw_timestamp_ms, known.raw_partition, known.raw_offset)
+            SELECT $named.columns FROM ranked WHERE place = 1
+            ON CONFLICT (\(claimKey.names())) DO UPDATE SET \(claimTerms.excluded)
+            WHERE (\(position(of: "excluded"))) < (\(position(of: "known")))
+        ),
+        restored AS (
+            INSERT INTO ownership_restores AS known ($named.columns)
+            SELECT $named.columns FROM ranked WHERE place BETWEEN 2 AND \(restoresMax + 1)
+            ON CONFLICT (\(claimKey.names()), user_id) DO UPDATE SET \(claimTerms.excluded)
+            WHERE (\(position(of: "excluded"))) < (\(position(of: "known")))
+        ),
+        removed AS (
+            DELETE FROM ownership_restores AS known USING ranked
+            WHERE \(claimKey.equal("known", "ranked")) AND known.user_id = ranked.user_id
+              AND ranked.place NOT BETWEEN 2 AND \(restoresMax + 1)
         )
-        SELECT count(*) FROM named CROSS JOIN LATERAL (
-            SELECT known.user_id FROM ownership_claims AS known
-            WHERE \(claimKey.equal("known", "named"))
-            OFFSET 0
-        ) AS known
-        WHERE known.user_id <> named.user_id
+        SELECT count(*) FILTER (WHERE ranked.place > 1 OR first_known.user_id <> named.user_id) AS contradicting,
+            count(*) FILTER (WHERE ranked.place > \(restoresMax + 1)) AS left_out
+        FROM named
+        JOIN ranked ON \(claimKey.equal("named", "ranked")) AND named.user_id = ranked.user_id
+        LEFT JOIN first_known ON \(claimKey.equal("named", "first_known"))
         """)
 
     /// Overwrites the table's rows.
@@ -79,6 +127,8 @@ extension OwnershipFactTables {
             Column("account_token", \.appAccountToken), Column("app_transaction_id", \.appTransactionID),
         ] + OlderNaming.columns.of(\.olderNaming)
 
+    static let (factColumns, renewalColumns) = ((factKey + factContent).names, (renewalKey + renewalContent).names)
+
     private static let claimKey: Columns<Claim> =
         PurchaseKey.columns.of(\.purchase) + [Column("transaction_id", \.claim.transactionID)]
 
@@ -88,6 +138,17 @@ extension OwnershipFactTables {
         Column("user_id", \.claim.userID),
     ]
 
+    private static func claims(of table: String) -> String {
+        """
+        SELECT \((claimKey + claimTerms).names(of: "known")) FROM \(table) AS known
+        WHERE \(claimKey.equal("known", "asked")) OFFSET 0
+        """
+    }
+
+    private static func position(of relation: String? = nil) -> String {
+        ["raw_timestamp_ms", "raw_partition", "raw_offset"].map { name in relation.map { "\($0).\(name)" } ?? name }
+            .joined(separator: ", ")
+    }
 }
 
 extension OwnershipFactTables {
@@ -96,6 +157,8 @@ extension OwnershipFactTables {
     package static let readRenewals = PurchaseScope.read(RenewalFact.ownershipReader, from: "ownership_renewals")
 
     static let readClaims = PurchaseScope.read(claimReader, from: "ownership_claims")
+
+    static let readRestores = PurchaseScope.read(claimReader, from: "ownership_restores")
 
     /// Reads the part of a transaction that determines its owner, without the product.
     private static let factReader = RowReader(

@@ -49,14 +49,17 @@ package struct NewOwnershipFacts {
 package struct OwnershipReading {
     private let facts: Pipeline.Token<TransactionFact>
     private let renewals: Pipeline.Token<RenewalFact>
-    private let claims: Pipeline.Token<OwnershipFactTables.Claim>
+    private let claims: [Pipeline.Token<OwnershipFactTables.Claim>]
     private let owners: Pipeline.Token<OwnerTable.Row>
     private let scopesCount: Int
 
-    package init(_ scopes: [PurchaseScope], in pipeline: inout Pipeline) {
+    /// - Parameter restores: whether users are read who came later with another user's transaction.
+    package init(_ scopes: [PurchaseScope], restores: Bool, in pipeline: inout Pipeline) {
         facts = pipeline.add(OwnershipFactTables.readFacts, scopes)
         renewals = pipeline.add(OwnershipFactTables.readRenewals, scopes)
-        claims = pipeline.add(OwnershipFactTables.readClaims, scopes)
+        claims =
+            [pipeline.add(OwnershipFactTables.readClaims, scopes)]
+            + (restores ? [pipeline.add(OwnershipFactTables.readRestores, scopes)] : [])
         owners = pipeline.add(OwnerTable.read, scopes)
         scopesCount = scopes.count
     }
@@ -93,7 +96,7 @@ package struct OwnershipReading {
             let byScope = Dictionary(grouping: known.values, by: \.key.scope)
             for index in purchases.indices { purchases[index].renewals = byScope[purchases[index].key.scope] ?? [] }
         }
-        for claim in answers[claims] {
+        for claim in claims.lazy.flatMap({ answers[$0] }) {
             if let index = indexes[claim.purchase] { purchases[index].claims.append(claim.claim) }
         }
         for row in answers[owners] { if let index = indexes[row.key] { purchases[index].stored = row.owner } }

@@ -28,6 +28,9 @@ package enum UserPurchases {
             SELECT bundle_id, original_transaction_id FROM ownership_claims
             WHERE user_id = $subject AND environment = $environment
             UNION
+            SELECT bundle_id, original_transaction_id FROM ownership_restores
+            WHERE user_id = $subject AND environment = $environment
+            UNION
             SELECT fact.bundle_id, fact.original_transaction_id
             FROM tokens JOIN ownership_facts AS fact ON fact.account_token = tokens.token
             WHERE fact.environment = $environment

@@ -49,8 +49,8 @@ package struct DatabaseRole: Sendable {
             (
                 keep,
                 [
-                    "ownership_facts", "ownership_renewals", "ownership_claims", "owners", "owner_changes",
-                    "account_link_changes",
+                    "ownership_facts", "ownership_renewals", "ownership_claims", "ownership_restores", "owners",
+                    "owner_changes", "account_link_changes",
                 ]
             ),
         ],

@@ -7,11 +7,18 @@ package struct OwnershipRules: Hashable, Sendable {
     package var tokensAreUserIDs: Bool
     /// Whether rule 4 applies: the user that the ingestion service names is the owner.
     package var trustsIngestion: Bool
+    /// Whether a user named by the ingestion service beside another user's transaction gets the purchase by the
+    /// policy; otherwise the first user of the transaction keeps it.
+    package var movesRestored: Bool
 
-    package init(policy: OwnershipPolicy = .transfer, tokensAreUserIDs: Bool = false, trustsIngestion: Bool = false) {
+    package init(
+        policy: OwnershipPolicy = .transfer, tokensAreUserIDs: Bool = false, trustsIngestion: Bool = false,
+        movesRestored: Bool = false
+    ) {
         self.policy = policy
         self.tokensAreUserIDs = tokensAreUserIDs
         self.trustsIngestion = trustsIngestion
+        self.movesRestored = movesRestored
     }
 
     /// Applies rules 1 and 2, which determine the owner from the purchase's own facts.
@@ -60,12 +67,21 @@ package struct OwnershipRules: Hashable, Sendable {
 
     private func claimedSpans(of facts: OwnershipFacts) -> [OwnershipSpan] {
         guard trustsIngestion else { return [] }
-        var naming: [Naming] = []
-        for claim in facts.claims.sorted(by: { $0.precedes($1) })
-        where naming.last?.transactionID != claim.transactionID {
-            naming.append(Naming(userID: claim.userID, date: claim.purchaseDate, transactionID: claim.transactionID))
+        var namings: [Naming] = []
+        var users: Set<Identifier> = []
+        for claim in facts.claims.sorted(by: { $0.precedes($1) }) {
+            let isRestore = namings.last?.transactionID == claim.transactionID
+            if !isRestore { users = [] }
+            // A user's later records of the transaction are repetitions, and a restore without a time has no place.
+            guard users.insert(claim.userID).inserted else { continue }
+            if isRestore, !movesRestored || claim.position.timestamp == .latest { continue }
+            namings.append(
+                Naming(
+                    userID: claim.userID,
+                    date: isRestore ? max(claim.purchaseDate, claim.position.timestamp) : claim.purchaseDate,
+                    transactionID: claim.transactionID, position: claim.position, isRestore: isRestore))
         }
-        return spans(naming, facts.transactions)
+        return spans(namings.sorted { $0.precedes($1) }, facts.transactions)
     }
 
     private func user(behind token: AccountToken, _ links: AccountLinks) -> Identifier? {
@@ -95,7 +111,7 @@ package struct OwnershipRules: Hashable, Sendable {
         case .keep: false
         case .transferIfInactive:
             !transactions.contains { transaction in
-                transaction.purchaseDate < naming.date && transaction.isRunning(at: naming.date)
+                (naming.isRestore || transaction.purchaseDate < naming.date) && transaction.isRunning(at: naming.date)
             }
         }
     }
@@ -105,18 +121,24 @@ package struct OwnershipRules: Hashable, Sendable {
         let userID: Identifier
         let date: Timestamp
         let transactionID: Identifier
+        /// The position of the claim; equal for all tokens.
+        var position = RawPosition(timestamp: .latest, partition: 0, offset: 0)
+        /// Whether the transaction came with another user before.
+        var isRestore = false
 
-        func precedes(_ other: Naming) -> Bool { (date, transactionID) < (other.date, other.transactionID) }
+        func precedes(_ other: Naming) -> Bool {
+            (date, transactionID, position) < (other.date, other.transactionID, other.position)
+        }
     }
 }
 
 /// The effect of a later transaction that names another user.
 package enum OwnershipPolicy: String, CaseIterable, Sendable {
-    /// The newest owner wins, from that transaction's purchase date on.
+    /// The newest owner wins, from that transaction's purchase date or its restore on.
     case transfer
     /// The first owner by purchase date stays.
     case keep
-    /// The newest owner wins only if no paid period was running at that purchase date.
+    /// The newest owner wins only if no paid period was running at that date.
     case transferIfInactive = "transfer_if_inactive"
 }
 

@@ -19,7 +19,7 @@ package struct UserClaim: Hashable, Sendable {
     /// Whether this claim takes precedence over another.
     ///
     /// If two users are named beside one transaction, the claim in the earliest raw record counts, so that nobody
-    /// takes over a purchase by posting a copy of its transaction.
+    /// takes over a purchase by posting a copy of its transaction, unless the rules move restored purchases.
     func precedes(_ other: UserClaim) -> Bool {
         (purchaseDate, transactionID, position) < (other.purchaseDate, other.transactionID, other.position)
     }

@@ -14,7 +14,8 @@ extension Scenario {
         let linking = root["linking"]
         rules = OwnershipRules(
             policy: try Self.policy(linking?["policy"]), tokensAreUserIDs: linking?["identity"]?.bool ?? false,
-            trustsIngestion: linking?["trustsIngestion"]?.bool ?? false)
+            trustsIngestion: linking?["trustsIngestion"]?.bool ?? false,
+            movesRestored: linking?["movesRestored"]?.bool ?? false)
         links = try Self.links(root["links"])
         areLinksLate = root["links"]?.elements.contains { $0["linked"] != nil } ?? false
         events = file.events

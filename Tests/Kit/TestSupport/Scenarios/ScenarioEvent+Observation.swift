@@ -13,7 +13,9 @@ extension ScenarioEvent {
         let app = try appTransaction()
         return try Observation(
             SignedPayloads(transaction: transaction, renewalInfo: renewalInfo, appTransaction: app),
-            source: ObservationSource(RecordPosition(topic: "raw", partition: 0, offset: offset)),
+            source: ObservationSource(
+                RecordPosition(topic: "raw", partition: 0, offset: offset),
+                timestamp: json["posted"]?.string.flatMap { Timestamp(iso8601: $0) }),
             environment: Environment(rawValue: environment), bundleID: (transaction ?? app)?["bundleId"]?.identifier,
             verification: verification(), notification: notification(), ingestUserID: json["userID"]?.identifier)
     }
