@@ -43,6 +43,11 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         return .counts(replacing: former.part)
     }
 
+    /// The part of the copy that counts for an ID.
+    ///
+    /// `nil` for an unknown ID.
+    package func part(of id: String) -> Part? { entries[Self.key(id)]?.part }
+
     /// The counts of a reading, as a note beside its result.
     func notes(_ summary: DeadLetterTopic.Summary) -> String {
         var text = "\(summary.records) records read"

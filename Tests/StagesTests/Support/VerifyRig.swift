@@ -18,9 +18,9 @@ final class VerifyRig: Sendable {
 
     let log = RecordingLogHandler(level: .info)
     let service: WorkerService
-    private let cluster: KafkaCluster
-    private let prefix: String
-    private let folder: URL
+    let cluster: KafkaCluster
+    let prefix: String
+    let folder: URL
     private let producer: KafkaProducer
     private let watchInterval: Duration
     private let extra: String
@@ -77,7 +77,10 @@ final class VerifyRig: Sendable {
     }
 
     func publish(_ bodies: [[UInt8]]) async throws {
-        let records = bodies.map { ProducerRecord(topic: prefix + "raw", value: $0) }
+        try await send(bodies.map { ProducerRecord(topic: prefix + "raw", value: $0) })
+    }
+
+    func send(_ records: [ProducerRecord]) async throws {
         let report = await producer.send(records)
         if let failure = report.failures.values.first { throw failure }
     }

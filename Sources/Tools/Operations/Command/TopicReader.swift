@@ -28,16 +28,30 @@ package struct TopicReader: Sendable {
     func visit(_ topic: String, progress: TopicScan.Progress = { _, _ in }, _ body: (ConsumerRecord) throws -> Void)
         async throws -> Int64
     {
-        let marks = try await KafkaAdmin.lend(configuration) { admin -> [TopicPartition: Watermarks] in
-            let metadata = try await admin.metadata(deadline: Self.answerDeadline)
-            guard let found = metadata[topic: topic], found.error == nil else { return [:] }
-            return try await admin.listOffsets(found.partitions, deadline: Self.answerDeadline)
-        }
-        let ranges = marks.mapValues { $0.low..<max($0.low, $0.high) }
+        let ranges = try await held(topic) ?? [:]
+        try await visit(ranges, progress: progress, body)
+        return ranges.removed
+    }
+
+    /// Passes every record of these ranges to `body`, in the order of each partition, and stores none.
+    func visit(
+        _ ranges: [TopicPartition: Range<Int64>], progress: TopicScan.Progress, _ body: (ConsumerRecord) throws -> Void
+    ) async throws {
         try await TopicScan.with(configuration) { scan in
             try await scan.read(ranges, progress: progress) { try $0.forEach(body) }
         }
-        return marks.values.reduce(0) { $0 + $1.low }
+    }
+
+    /// The offsets that each partition of a topic holds at present.
+    ///
+    /// `nil` if the topic does not exist.
+    func held(_ topic: String) async throws -> [TopicPartition: Range<Int64>]? {
+        try await KafkaAdmin.lend(configuration) { admin in
+            let metadata = try await admin.metadata(deadline: Self.answerDeadline)
+            guard let found = metadata[topic: topic], found.error == nil else { return nil }
+            let marks = try await admin.listOffsets(found.partitions, deadline: Self.answerDeadline)
+            return marks.mapValues { $0.low..<max($0.low, $0.high) }
+        }
     }
 
     /// Whether the brokers report that they set the timestamps of a topic's records.
@@ -55,6 +69,11 @@ package struct TopicReader: Sendable {
         }
         return records
     }
+}
+
+extension [TopicPartition: Range<Int64>] {
+    /// The number of offsets that retention has removed before these ranges.
+    var removed: Int64 { values.reduce(0) { $0 + $1.lowerBound } }
 }
 
 extension KafkaAdmin {
