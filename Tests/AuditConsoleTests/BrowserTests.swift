@@ -32,7 +32,10 @@ import Testing
             ("search-none", "/search?q=nothing-like-this"), ("letter", "/letters/\(ids[1])"),
             ("letter-hostile", "/letters/\(ids[0])"), ("history", "/history"), ("history-none", "/history?who=nobody"),
             ("help", "/help"), ("not-found", "/nothing"), ("replays", "/replays"),
-            ("replay-new", "/replays/new?class=conflict"),
+            ("replay-new", "/replays/new?class=conflict"), ("refunds", "/refunds"),
+            ("refunds-none", "/refunds?outcome=waiting"), ("refund", "/refunds/refund-1"),
+            ("refund-late", "/refunds/refund-3"), ("plans", "/plans"), ("plan-projected", "/plans/1"),
+            ("plan-applied", "/plans/2"), ("plan", "/plans/3"), ("plan-hostile", "/plans/4"),
         ]
     }
 
@@ -52,6 +55,9 @@ import Testing
 
     @Test func `each page is sound at each width, in light and dark, for an operator`() async throws {
         let fixture = try await ConsoleFixture(letters: Self.letters())
+        try await RefundSample.fill(fixture.database)
+        try await PlanSample.fill(fixture.database)
+        try await PlanSample.add(PlanSample.hostile, to: fixture.database)
         let browser = try await Browser()
         let base = "http://127.0.0.1:\(fixture.port)"
         try await browser.view(width: 1280, isDark: false)

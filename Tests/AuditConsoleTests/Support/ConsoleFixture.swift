@@ -32,9 +32,10 @@ final class ConsoleFixture: Sendable {
     ///   - letters: the letters in the topic and the index.
     ///   - environment: settings beside those of the fixture.
     ///   - hasPasswords: whether there is a file of users.
+    ///   - role: the console's role in the database; the owner's unless given.
     init(
         letters: [SampleLetter] = [.plain(0)], environment: [String: String] = [:], hasPasswords: Bool = true,
-        chains: ChainReport = ChainReport(), kafkaDeadline: Duration = .seconds(60)
+        chains: ChainReport = ChainReport(), kafkaDeadline: Duration = .seconds(60), role: DatabaseRole? = nil
     ) async throws {
         cluster = try await KafkaCluster(.mock)
         let name = "storekit.dead-letter"
@@ -56,9 +57,17 @@ final class ConsoleFixture: Sendable {
             settings["CONSOLE_PASSWORD_FILE"] = file.path(percentEncoded: false)
         }
         settings.merge(environment) { $1 }
+        if let role {
+            let prefix = "c\(UUID().uuidString.prefix(8).lowercased())-"
+            try await database.withConnection {
+                try await DatabaseRole.grant([role], schema: "public", prefix: prefix, on: $0)
+            }
+            options.sessionSettings["role"] = prefix + role.name
+        }
         service = try ConsoleService(
-            ConsoleService.read(environment: settings), database: database, topic: topic.within(kafkaDeadline),
-            replays: replays, chains: ChainWatch { chains })
+            ConsoleService.read(environment: settings),
+            database: role == nil ? database : PostgresClient(options, connectionsMax: 4),
+            topic: topic.within(kafkaDeadline), replays: replays, chains: ChainWatch { chains })
     }
 
     deinit {

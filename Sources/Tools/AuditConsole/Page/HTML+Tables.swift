@@ -86,6 +86,13 @@ extension HTML {
         element("div", [.id(id), refresh] + role, content: content)
     }
 
+    /// A bar that shows how much is done.
+    mutating func progress<Count: BinaryInteger>(_ done: Count, of total: Count, _ participle: String) {
+        let label = "\(Quantity.grouped(done)) of \(Quantity.grouped(total)) \(participle)"
+        let bar = [Attribute("max", String(max(1, total))), .value(String(done)), .label(label)]
+        element("progress", bar, text: "")
+    }
+
     /// A section of a page in a frame of its own, with a heading.
     mutating func card(_ title: String, _ content: (inout HTML) -> Void) {
         element("section", [.class("card"), .label(title)]) { html in

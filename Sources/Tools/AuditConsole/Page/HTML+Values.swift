@@ -29,7 +29,8 @@ extension HTML {
         case .object: facts(content)
         case .array(let elements): list(name, elements)
         case .null: optional(nil)
-        case .int(let number) where name == "replay": value(name, text: "\(number)", shown: shown, isRow: isRow)
+        case .int(let number) where ["plan", "replay"].contains(name):
+            value(name, text: "\(number)", shown: shown, isRow: isRow)
         case .bool, .int, .double, .raw: plain("", shown ?? content.lines.joined())
         case .string(let text), .time(let text, _): value(name, text: text, shown: shown, isRow: isRow)
         }
@@ -59,7 +60,7 @@ extension HTML {
     }
 
     private static let codes: Set = [
-        "chain_previous", "dead_letter_id", "group", "id", "letters", "position", "raw", "source",
+        "chain_previous", "dead_letter_id", "group", "id", "letters", "position", "raw", "request_id", "source",
     ]
     private static let cellBytesMax = 8 << 10
     private static let elementsShown = 500
@@ -156,6 +157,8 @@ extension LocalLink {
         case "dead_letter_id", "id", "letters", "refused_as", "replay_of": self.init("letters", text)
         case "group": self.init("groups", text)
         case "replay": self.init("replays", text)
+        case "plan": self.init("plans", text)
+        case "request_id": self.init("refunds", text)
         case "reason" where RefusalReason(rawValue: text) != nil: self.init("help", fragment: text)
         default:
             guard let filter = Self.filters[name] else { return nil }

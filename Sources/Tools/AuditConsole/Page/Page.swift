@@ -6,6 +6,8 @@ struct Page: Sendable {
         case groups = "Groups"
         case search = "Search"
         case replays = "Replays"
+        case refunds = "Refunds"
+        case plans = "Plans"
         case history = "History"
         case help = "Help"
 
@@ -15,6 +17,8 @@ struct Page: Sendable {
             case .groups: LocalLink("groups")
             case .search: LocalLink("search")
             case .replays: LocalLink("replays")
+            case .refunds: LocalLink("refunds")
+            case .plans: LocalLink("plans")
             case .history: LocalLink("history")
             case .help: LocalLink("help")
             }

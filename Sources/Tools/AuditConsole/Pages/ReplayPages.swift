@@ -85,12 +85,7 @@ struct ReplayPages: Sendable {
     private static func progress(_ html: inout HTML, _ row: ReplayRow) {
         let counts = row.counts
         let decided = counts.accepted + counts.refused + counts.unsent + counts.unknown
-        html.element(
-            "progress",
-            [
-                HTML.Attribute("max", String(max(1, row.count))), .value(String(decided)),
-                .label("\(Quantity.grouped(decided)) of \(Quantity.grouped(row.count)) decided"),
-            ], text: "")
+        html.progress(decided, of: row.count, "decided")
         html.facts(JSONContent(row, ReplayRow.columns))
     }
 

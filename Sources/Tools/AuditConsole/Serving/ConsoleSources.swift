@@ -21,12 +21,18 @@ extension ConsoleSources {
     var routes: [ConsoleRoute] {
         let letter = LetterPage(sources: self)
         let decisions = Decisions(sources: self)
+        let refunds = RefundsPage(sources: self)
+        let plans = PlansPage(sources: self)
         return [
             ConsoleRoute(.get, "", for: .viewer, handler: OverviewPage(sources: self).answer),
             ConsoleRoute(.get, "groups", for: .viewer, handler: GroupsPage(sources: self).answer),
             ConsoleRoute(.get, "groups/*", for: .viewer, handler: GroupPage(sources: self).answer),
             ConsoleRoute(.get, "search", for: .viewer, handler: SearchPage(sources: self).answer),
             ConsoleRoute(.get, "history", for: .viewer, handler: HistoryPage(sources: self).answer),
+            ConsoleRoute(.get, "refunds", for: .viewer, handler: refunds.answer),
+            ConsoleRoute(.get, "refunds/*", for: .viewer, handler: refunds.one),
+            ConsoleRoute(.get, "plans", for: .viewer, handler: plans.answer),
+            ConsoleRoute(.get, "plans/*", for: .viewer, handler: plans.one),
             ConsoleRoute(.get, "help", for: .viewer) { _ in .page(HelpPage.page) },
             ConsoleRoute(.get, "letters/*", for: .viewer, handler: letter.answer),
             ConsoleRoute(.post, "letters/*/reveal", for: .investigator, handler: letter.reveal),
