@@ -162,19 +162,21 @@ let tools = room(
                 "AppStore", "Commands", "DeadLetters", "Holdings", "JSON", "Kafka", "Platform", "Postgres", "Records",
                 "Settings", "Store", "Telemetry", "Topology", "Worker",
             ], path: "Index"),
+        // Reports that several tools show.
+        library("Reports", ["AppStore", "Commands", "JSON", "Postgres", "Store"]),
         // The auditors' web console.
         library(
             "AuditConsole",
             [
                 "AppStore", "Commands", "DeadLetters", "HTTP", "JSON", "OpenSSL", "Platform", "Postgres", "Records",
-                "Settings", "Store", "Telemetry", "Threads",
+                "Reports", "Settings", "Store", "Telemetry", "Threads",
             ], embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]),
         // The operators' commands.
         library(
             "Operations",
             [
-                "AppStore", "Commands", "Derivation", "Entitlements", "JSON", "Kafka", "Platform", "Postgres",
-                "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
+                "AppStore", "Commands", "DeadLetters", "Derivation", "Entitlements", "JSON", "Kafka", "OpenSSL",
+                "Platform", "Postgres", "Records", "Reports", "Settings", "Store", "Telemetry", "Topology", "Worker",
             ]),
         library(
             "Demonstration",
@@ -269,8 +271,9 @@ let suites = room(
         tests(
             "AuditConsoleTests",
             [
-                "AppStore", "AuditConsole", "Commands", "DeadLetters", "HTTP", "Kafka", "KitWrappers", "OpenSSL",
-                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Worker",
+                "AppStore", "AuditConsole", "Commands", "DeadLetters", "HTTP", "JSON", "Kafka", "KitWrappers",
+                "OpenSSL", "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport",
+                "Worker",
             ]),
         tests(
             "StagesTests",

@@ -5,7 +5,7 @@
 #   one copy of each worker, eight, one again, and more partitions, under load; static members too;
 #   the workers of the version before, on their own schema and on today's, and back, under load.
 # Afterwards the rows have to be those of an undisturbed run, `pipeline reconcile` and
-# `pipeline rebuild` have to find nothing, the change feed may skip no version, and no partition may
+# `pipeline plan --facts` have to find nothing, the change feed may skip no version, and no partition may
 # have waited for 5 s while copies came and went.
 #
 #   deploy/rehearsal.sh [COMMIT]     about ten minutes beside the builds

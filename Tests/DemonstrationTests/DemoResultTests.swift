@@ -32,9 +32,9 @@ import Topology
             partition: 0, held: 0..<settled, standing: .counted(committed: settled, tally: tally))
         let verify = StageAccount(stage: .verify, group: "demo.verify", topic: "demo.raw", partitions: [partition])
         return DemoResult(
-            runName: "demo", items: traffic.items, users: traffic.users, duration: .seconds(3),
-            reconciliation: Reconciliation(stages: [verify], flows: []), letters: letters, states: states, holdings: [],
-            credits: [], shownUserIDs: traffic.tellingUserIDs, failedWorkers: [])
+            runName: "demo", items: traffic.items, plan: DemoPlan(lines: [], isRefused: true), users: traffic.users,
+            duration: .seconds(3), reconciliation: Reconciliation(stages: [verify], flows: []), letters: letters,
+            states: states, holdings: [], credits: [], shownUserIDs: traffic.tellingUserIDs, failedWorkers: [])
     }
 
     @Test func `what the traffic asks for leaves no problem`() throws {

@@ -39,15 +39,29 @@ import Testing
         #expect(transcript.output.contains("nothing to do"))
     }
 
-    @Test func `a rebuild shows on a terminal how many purchases are compared`() async throws {
+    @Test func `a plan of facts shows on a terminal how many purchases are compared`() async throws {
         #expect(await run("migrate") == 0)
         let shown = ConsoleTranscript()
         let context = CommandContext(
             console: shown.console(isInteractive: true), environment: ["DATABASE_URL": options.connectionString])
-        #expect(await PipelineTool.tool.run(["rebuild"], in: context) == 0)
+        #expect(await PipelineTool.tool.run(["plan", "--facts"], in: context) == 0)
         #expect(shown.notes.contains("\r\u{1B}[Kcomparing: 0 of 0 purchases"), "\(shown.notes)")
         #expect(shown.notes.hasSuffix("\r\u{1B}[K"))
         #expect(!shown.output.contains("comparing"))
+    }
+
+    @Test func `a plan of facts reads a former schema, and asks for the migration only if it needs it`() async throws {
+        #expect(await run("migrate") == 0)
+        try await PostgresConnection.lend(options) { connection in
+            try await connection.execute(
+                script: "DELETE FROM schema_migrations WHERE version = (SELECT max(version) FROM schema_migrations)")
+            #expect(await run("plan", "--facts") == 0)
+            try await connection.execute(script: "ALTER TABLE transactions DROP COLUMN original_transaction_id CASCADE")
+        }
+        #expect(await run("plan", "--facts") == 78)
+        #expect(transcript.notes.contains("this program needs"), "\(transcript.notes)")
+        #expect(await run("rebuild") == 64)
+        #expect(transcript.notes.contains("--replace is required"))
     }
 
     @Test func `the printed rights are a script that can be run again and again`() async throws {

@@ -29,7 +29,7 @@ import Testing
         #expect(!transcript.output.contains("Kafka at"))
     }
 
-    @Test(arguments: [["link", "list"], ["rebuild"]])
+    @Test(arguments: [["link", "list"], ["plan", "--facts"]])
     func `a wait for a PostgreSQL that takes connections and says nothing is noted`(command: [String]) async throws {
         let silent = try LoopbackSocket(isListening: true)
         defer { silent.close() }

@@ -14,9 +14,9 @@ import Testing
         "dead_letter_replay_positions", "dead_letter_replay_records", "dead_letter_replays", "dead_letter_states",
         "dead_letters", "dead_letters_rebuilt", "dedupe_notifications", "dedupe_revisions", "feed_lease",
         "feed_repetitions", "forgotten_users", "history_archives", "linking_rules", "notifications", "owner_changes",
-        "ownership_claims", "ownership_facts", "ownership_renewals", "recovery_limits", "recovery_requests",
-        "recovery_slices", "recovery_windows", "refund_acts", "refund_consents", "refund_requests", "renewals",
-        "schema_migrations", "stacked_purchases", "unpublished_changes", "user_versions",
+        "ownership_claims", "ownership_facts", "ownership_renewals", "ownership_restores", "plans", "recovery_limits",
+        "recovery_requests", "recovery_slices", "recovery_windows", "refund_acts", "refund_consents", "refund_requests",
+        "renewals", "schema_migrations", "stacked_purchases", "unpublished_changes", "user_versions",
     ]
 
     @Test func `a purchase comes out with its users, its refund, its price and its grace`() async throws {

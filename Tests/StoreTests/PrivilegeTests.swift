@@ -99,10 +99,11 @@ import Testing
         "PUBLIC": [
             "active_entitlements_in", "active_until", "boundary_after", "boundary_with_grace", "dead_letter",
             "dead_letter_hour", "due_boundaries", "entitlements_as_known", "explained_change", "explained_items",
-            "explained_periods", "explained_rest", "explained_source", "explained_status", "had_entitlement",
-            "has_entitlement", "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance",
-            "offer_name", "payload_date", "payload_number", "require_environment", "require_history",
-            "require_read_committed", "reversal_reference", "rows_bounded", "timestamptz_from_ms",
+            "explained_periods", "explained_rest", "explained_source", "explained_status",
+            "explained_subscription_status", "had_entitlement", "has_entitlement", "held_entitlements", "instant_text",
+            "is_environment", "is_identifier", "ledger_balance", "offer_name", "payload_date", "payload_number",
+            "refund_preference", "require_environment", "require_history", "require_read_committed",
+            "reversal_reference", "rows_bounded", "timestamptz_from_ms",
         ],
         // Triggers, and what other functions call.
         "": [
@@ -110,8 +111,9 @@ import Testing
             "append_dead_letter_actions", "apply_dead_letter_actions", "catalog_changed", "count_changed_dead_letters",
             "count_new_dead_letters", "count_removed_dead_letters", "explained_as_known", "explained_now",
             "explained_purchases", "find_next_boundary", "find_next_boundary_with_grace", "finish_purchases",
-            "forget_dead_letter_counts", "post_to_ledger", "publish_changes", "record_grant_change",
-            "refuse_change_of_actions", "refuse_change_of_refunds", "request_refund_answers", "stamp_row",
+            "forget_dead_letter_counts", "post_to_ledger", "prune_plans", "publish_changes", "record_grant_change",
+            "refuse_change_of_actions", "refuse_change_of_answers", "refuse_change_of_refunds",
+            "request_refund_answers", "stamp_row",
         ], "app-server": ["ledger_debit", "set_refund_consent"],
         "app-server, pipeline-operator, support": ["ledger_reverse"],
         "dead-letter-index, entitle-worker, link-worker, pipeline-operator": ["lock_shared"],
@@ -128,13 +130,16 @@ import Testing
         ],
     ]
 
-    @Test func `the analyst reads each column of purchases but the user`() async throws {
+    @Test(arguments: [
+        ("analyst", "purchases"), ("auditor", "refunds"), ("investigator", "refunds"),
+        ("dead-letter-replay", "refunds"),
+    ]) func `a role reads each column of a view but the user`(role: String, view: String) async throws {
         let owner = try await granted()
         let rows = try await owner.query(
             """
-            SELECT attname::text FROM pg_attribute WHERE attrelid = 'purchases'::regclass
+            SELECT attname::text FROM pg_attribute WHERE attrelid = $2::regclass
                 AND NOT has_column_privilege($1, attrelid, attnum, 'SELECT')
-            """, [.text(prefix + DatabaseRole.analyst.name)])
+            """, [.text(prefix + role), .text(view)])
         #expect(rows.map { $0.text(0) } == ["user_id"])
         await owner.close()
     }

@@ -12,11 +12,12 @@ import Testing
         "append_dead_letter_actions", "boundary_after", "boundary_with_grace", "dead_letter_hour", "decide_refund",
         "dedupe_prune", "due_boundaries", "explained_as_known", "explained_change", "explained_items", "explained_now",
         "explained_periods", "explained_purchases", "explained_rest", "explained_source", "explained_status",
-        "grace_periods", "instant_text", "is_environment", "lock_accounts", "lock_in_order", "lock_ownership",
-        "lock_projection", "lock_shared", "lock_users", "merged_transactions", "offer_name", "payload_date",
-        "payload_number", "post_to_ledger", "record_dead_letter_decision", "record_dead_letter_replay",
-        "record_grant_change", "require_environment", "require_history", "require_read_committed", "reversal_reference",
-        "rows_bounded", "timestamptz_from_ms", "wait_for_sharers",
+        "explained_subscription_status", "grace_periods", "instant_text", "is_environment", "lock_accounts",
+        "lock_in_order", "lock_ownership", "lock_projection", "lock_shared", "lock_users", "merged_transactions",
+        "offer_name", "payload_date", "payload_number", "post_to_ledger", "record_dead_letter_decision",
+        "record_dead_letter_replay", "record_grant_change", "refund_preference", "require_environment",
+        "require_history", "require_read_committed", "reversal_reference", "rows_bounded", "timestamptz_from_ms",
+        "wait_for_sharers",
     ]
 
     /// The roles of those who integrate, in the order of the page.
@@ -105,7 +106,7 @@ import Testing
                     'timestamp with time zone', 'timestamptz'), ', ' ORDER BY attnum)
                 FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0) || ')',
             coalesce(obj_description(oid, 'pg_class'), ''), relname::text
-        FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'v'
+        FROM pg_class WHERE relnamespace = 'public'::regnamespace AND (relkind = 'v' OR relname = 'plans')
         ORDER BY relname
         """
 

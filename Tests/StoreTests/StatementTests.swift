@@ -19,7 +19,7 @@ import Testing
     /// Runs each statement on an empty schema, and takes it back.
     static func checkAll(_ client: PostgresClient) async throws {
         _ = try await client.run(CatalogProjection.begin, 1)
-        try await client.withConnection { try await PlanTables.create(on: $0) }
+        try await client.withConnection { try await PlanTables.create(.linked, on: $0) }
         for statement in DeclaredStatements.all {
             do {
                 try await client.transaction { connection in

@@ -58,11 +58,10 @@ BEGIN
         OR EXISTS (SELECT FROM pg_publication_rel WHERE prrelid = whole)
         OR EXISTS (SELECT FROM pg_inherits WHERE whole IN (inhrelid, inhparent))
         OR EXISTS (SELECT FROM pg_policy WHERE polrelid = whole)
-        OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = whole
-            AND (attidentity <> '' OR attacl IS NOT NULL))
+        OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = whole AND attidentity <> '')
     THEN
         RAISE EXCEPTION '% has what a copy would lose: foreign keys, a publication, '
-            'policies, an identity or rights on columns', table_name;
+            'policies or an identity', table_name;
     END IF;
 
     -- A snapshot from before the lock would miss rows written in between.
@@ -101,11 +100,14 @@ BEGIN
         SELECT format('ALTER TABLE %s OWNER TO %I', tree.relid, pg_get_userbyid(known.relowner))
         FROM pg_class AS known, pg_partition_tree(copied::regclass) AS tree WHERE known.oid = whole
         UNION ALL
-        SELECT format('GRANT %s ON %I TO %s %s', given.privilege_type, copied,
+        SELECT format('GRANT %s %s ON %I TO %s %s', given.privilege_type, '(' || quote_ident(held.name) || ')', copied,
             CASE given.grantee WHEN 0 THEN 'PUBLIC'
                 ELSE quote_ident(pg_get_userbyid(given.grantee)) END,
             CASE WHEN given.is_grantable THEN 'WITH GRANT OPTION' END)
-        FROM pg_class AS known, aclexplode(known.relacl) AS given WHERE known.oid = whole
+        FROM (
+            SELECT NULL AS name, relacl AS acl FROM pg_class WHERE oid = whole
+            UNION ALL SELECT attname, attacl FROM pg_attribute WHERE attrelid = whole AND attacl IS NOT NULL
+        ) AS held, aclexplode(held.acl) AS given
         UNION ALL
         SELECT format('COMMENT ON TABLE %I IS %L', copied, obj_description(whole, 'pg_class'))
         UNION ALL
@@ -129,9 +131,9 @@ $$;
 CALL pg_temp.partition_by_hash('ownership_facts', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('ownership_renewals', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('ownership_claims', 'original_transaction_id');
+CALL pg_temp.partition_by_hash('ownership_restores', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('owners', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('renewals', 'original_transaction_id');
-CALL pg_temp.partition_by_hash('ownership_restores', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('renewal_spans', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('entitlements', 'original_transaction_id');
 CALL pg_temp.partition_by_hash('closed_periods', 'original_transaction_id');

@@ -10,7 +10,8 @@ extension DemoResult {
     /// The lines of the whole result, written for newcomers.
     var lines: [String] {
         let sections: [[String]?] = [
-            wentIn, DemoStageStory.lines(of: reconciliation), mayUse, deadLetters, recovery?.lines, verdict,
+            wentIn, DemoStageStory.lines(of: reconciliation), mayUse, deadLetters, plan.section, recovery?.lines,
+            verdict,
         ]
         return sections.compactMap(\.self).flatMap { [""] + $0 }
     }

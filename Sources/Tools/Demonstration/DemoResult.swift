@@ -14,6 +14,8 @@ struct DemoResult: Sendable {
     ///
     /// `nil` if none was lost.
     var recovery: DemoRecovery?
+    /// The attempt to apply a catalog with a typing error.
+    let plan: DemoPlan
     let users: [DemoUser]
     /// Time from the first body published to the last record settled.
     let duration: Duration
@@ -74,6 +76,7 @@ struct DemoResult: Sendable {
             problems.append("\(came) dead letters are \(reason), expected \(asked)")
         }
         if let recovery, !recovery.account.isBalanced { problems.append("notifications that Apple lists are missing") }
+        if !plan.isRefused { problems.append("a catalog by which users lose a key was not refused") }
         problems += failedWorkers.map { "\($0) did not end in good order" }
         return problems + userProblems
     }

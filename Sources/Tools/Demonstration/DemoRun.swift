@@ -235,8 +235,10 @@ actor DemoRun {
                 Array(try await connection.run(EntitlementDetails.credited, shownIDs))
             )
         }
+        let plan = try await DemoPlan.apply(
+            traffic.catalog, folder: folder, settingsFile: folder.path(of: Self.settingsFile))
         return DemoResult(
-            runName: servers.runName, items: traffic.items, recovery: recovery, users: traffic.users,
+            runName: servers.runName, items: traffic.items, recovery: recovery, plan: plan, users: traffic.users,
             duration: duration, reconciliation: reconciliation, letters: letters, states: states, holdings: holdings,
             credits: credits, shownUserIDs: shown, failedWorkers: failedWorkers)
     }

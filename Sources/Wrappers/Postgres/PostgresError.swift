@@ -95,7 +95,7 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     package static let lockNotAvailable = SQLState("55P03")
     package static let queryCanceled = SQLState("57014")
     package static let programLimitExceeded = SQLState("54000")
-    static let readOnlyTransaction = SQLState("25006")
+    package static let readOnlyTransaction = SQLState("25006")
     static let featureNotSupported = SQLState("0A000")
     static let invalidStatementName = SQLState("26000")
     static let duplicateStatementName = SQLState("42P05")

@@ -17,7 +17,7 @@ extension PipelineTests {
                 try pipeline.startAll()
                 // Replaces seemingly wrong rows beside new records and changed owners: it must do
                 // no harm.
-                async let rebuilding = Self.rebuild(pipeline, "--replace")
+                async let rebuilding = Self.run("rebuild", "--replace", on: pipeline)
                 try await pipeline.publish(traffic.items)
                 _ = await rebuilding
                 try await pipeline.settle()
@@ -35,14 +35,14 @@ extension PipelineTests {
                     try await connection.query("SELECT DISTINCT cause_id FROM changes WHERE cause = 'link' ORDER BY 1")
                 }
                 #expect(causes.map { $0.text(0) }.contains("account_token"))
-                let code = await Self.rebuild(pipeline)
+                let code = await Self.run("plan", "--facts", on: pipeline)
                 #expect(code == 0, "an owner or a row is not what the facts say")
             }
         }
 
-        private static func rebuild(_ pipeline: RunningPipeline, _ options: String...) async -> Int32 {
+        private static func run(_ arguments: String..., on pipeline: RunningPipeline) async -> Int32 {
             await PipelineTool.tool.run(
-                ["rebuild"] + options,
+                arguments,
                 in: CommandContext(
                     console: Console(isInteractive: false, output: { _ in }, notes: { _ in }),
                     environment: ["DATABASE_URL": pipeline.database.connectionString]))

@@ -64,7 +64,7 @@ extension PipelineTests {
                 }
                 try await pipeline.publish(upTo: 1)
                 try await pipeline.expectNothingLost(try await pipeline.settle())
-                for command in [["migrate"], ["rebuild"], ["reconcile"]] {
+                for command in [["migrate"], ["plan", "--facts"], ["reconcile"]] {
                     let outcome = await pipeline.operate(command)
                     #expect(outcome.code == 0, "\(command): \(outcome.output)\(outcome.notes)")
                 }

@@ -25,14 +25,15 @@ extension PipelineTests.LeastPrivilegeTests {
                 .init(operating, statement), .init(operating, statement, exitCode: 1),
                 .init(operating, "recover feed --republish"),
                 .init(operating, "grants --apply", exitCode: 78, says: ["permission denied", "schema's owner"]),
-                .init("link-worker", "rebuild", exitCode: 78, says: ["permission denied", "role pipeline-operator"]),
+                .init(
+                    "link-worker", "plan --facts", exitCode: 78, says: ["permission denied", "role pipeline-operator"]),
                 .init(
                     "auditor", "publish \(errands.bodyPath)", exitCode: 69, says: ["\(prefix)raw", "pipeline grants"]),
             ], of: "pipeline")
         // Records before the reset offset are read again, and count once.
         for stage in restarted { try pipeline.start(stage) }
         try await pipeline.settle()
-        try await errands.expect([.init(operating, "rebuild")], of: "pipeline")
+        try await errands.expect([.init(operating, "plan --facts")], of: "pipeline")
         try await expectRepair(errands)
     }
 
@@ -50,7 +51,7 @@ extension PipelineTests.LeastPrivilegeTests {
             SELECT environment, original_transaction_id, trust, 1, NULL FROM renewals;
             """)
         try await errands.expect(
-            [.init(operating, "rebuild --replace", exitCode: 1), .init(operating, "rebuild")], of: "pipeline")
+            [.init(operating, "rebuild --replace", exitCode: 1), .init(operating, "plan --facts")], of: "pipeline")
     }
 
     private static func ofTopics(_ errands: Errands) throws -> [Errands.Errand] {

@@ -58,7 +58,7 @@ extension PipelineTests {
             try await errands.expect(
                 [
                     .init("pipeline-operator", "status"), .init("pipeline-operator", "reconcile"),
-                    .init("pipeline-operator", "rebuild"),
+                    .init("pipeline-operator", "plan --facts"),
                 ], of: "pipeline")
         }
 

@@ -46,7 +46,7 @@ extension PipelineTests {
                     try await group.waitForAll()
                 }
                 try await pipeline.expectNothingLost(try await pipeline.settle())
-                for command in ["reconcile", "rebuild"] {
+                for command in [["reconcile"], ["plan", "--facts"]] {
                     let outcome = await pipeline.operate(command)
                     #expect(outcome.code == 0, "\(command): \(outcome.output)\(outcome.notes)")
                 }

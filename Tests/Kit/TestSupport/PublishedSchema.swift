@@ -56,11 +56,13 @@ extension PublishedSchema {
         guard arguments.contains("--json") else { return }
         let lines = Array(output).split(separator: UInt8(ascii: "\n")).map { Array($0) }
         guard !lines.isEmpty else { return }
-        let words = arguments.prefix { !$0.hasPrefix("-") }
+        // A schema of its own is named after the option that asks for another result.
+        let words = Array(arguments.prefix { !$0.hasPrefix("-") })
+        let options = arguments.filter { $0.hasPrefix("--") }.map { words + [String($0.dropFirst(2))] }
         do {
             let known = try tools.names
-            let name = (0...2).reversed().lazy.map { ([tool] + words.prefix($0)).joined(separator: ".") }.first(
-                where: known.contains)
+            let names = options + (0...2).reversed().map { Array(words.prefix($0)) }
+            let name = names.lazy.map { ([tool] + $0).joined(separator: ".") }.first(where: known.contains)
             let schema = try #require(name, "\(words) has no schema", sourceLocation: sourceLocation)
             let verdict = try tools.validate(lines, against: schema)
             #expect(verdict.isValid, "\(verdict.report)", sourceLocation: sourceLocation)

@@ -39,9 +39,9 @@ struct EntitleStageReceiptTests {
                 #expect(periods?.map(\.end?.milliseconds) == [jws.end], "\(id)")
             }
             #expect(try await Self.receipts(worker) == ["5 500 3"])
-            let purchases = ids.map { Signed.key($0) }
-            let rebuilt = try await Reprojector(client: worker.client).run(
-                purchases, kind: .rebuild, isReplacing: false)
+            let rebuilt = try await worker.client.transaction {
+                try await Reprojector().replace(ids.map { Signed.key($0) }, on: $0)
+            }
             #expect(rebuilt.isEmpty)
         }
     }

@@ -123,7 +123,7 @@ import Testing
             _ = try await worker.client.query("UPDATE renewals SET price_increase_status = NULL")
             _ = try await worker.client.query(
                 "UPDATE entitlements SET will_renew = NULL, renews_to = NULL, price_increase = NULL")
-            let found = await PipelineTool.run(["rebuild"], on: url)
+            let found = await PipelineTool.run(["plan", "--facts"], on: url)
             #expect(found.code == 0, "\(found.output)")
             if isReplaced {
                 let replaced = await PipelineTool.run(["rebuild", "--replace"], on: url)
@@ -134,6 +134,6 @@ import Testing
             #expect(try await worker.rows() == rows, "\(isReplaced)")
         }
         _ = try await worker.client.query("UPDATE entitlements SET will_renew = false")
-        #expect(await PipelineTool.run(["rebuild"], on: url).code == 1)
+        #expect(await PipelineTool.run(["plan", "--facts"], on: url).code == 1)
     }
 }

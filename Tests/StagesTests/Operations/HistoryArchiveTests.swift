@@ -50,7 +50,7 @@ import Worker
         #expect(changes > 0)
         #expect(try await rig.worker.rows() == rows)
         #expect(try await rig.worker.rowsByHistory() == rows)
-        #expect(await rig.run("rebuild").code == 0)
+        #expect(await rig.run("plan", "--facts").code == 0)
         let sparse = try await rig.history()
         #expect(sparse.count == history.count - 4 - Int(changes))
         #expect(try rig.archive().values.allSatisfy { $0 == 0 })
@@ -87,7 +87,7 @@ import Worker
         _ = try await rig.worker.client.query("DELETE FROM unpublished_changes")
         try await rig.age(days: 500)
         #expect(try rig.archive()["revisions"] == 1)
-        #expect(await rig.run("rebuild").code == 0)
+        #expect(await rig.run("plan", "--facts").code == 0)
     }
 
     @Test func `contents of rows that do not say yet which one names their owner stay`() async throws {
@@ -133,7 +133,7 @@ import Worker
         for observation in try Self.observations().reversed() { _ = try await rig.worker.process([observation]) }
         #expect(try await rig.worker.rows() == rows)
         #expect(try await rig.worker.count("unpublished_changes") == 0)
-        #expect(await rig.run("rebuild").code == 0)
+        #expect(await rig.run("plan", "--facts").code == 0)
     }
 
     @Test func `past knowledge is answered for the kept time, and refused before it`() async throws {

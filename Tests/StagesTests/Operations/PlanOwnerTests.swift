@@ -1,3 +1,4 @@
+import AppStore
 import EntitleStage
 import Entitlements
 import Foundation
@@ -58,5 +59,47 @@ import Worker
         #expect(try await rig.picture() == before)
         let broken = await rig.run(["plan", "--link-file", "/nowhere"])
         #expect(broken.code == 66, "\(broken)")
+    }
+
+    @Test func `a forgotten user's plan names what forgetting removes, and who else gains and loses`() async throws {
+        let rig = try await RebuildRig(OwnershipRules(trustsIngestion: true))
+        let end: Int64 = 4_102_444_800_000
+        try await rig.settle([
+            // Bob is named beside anna's second purchase, and a sibling of the third gives it to her alone.
+            .purchase("1", token: LinkWorker.anna, until: end),
+            .purchase("2", token: LinkWorker.anna, until: end, claim: "bob"),
+            .purchase("3", token: LinkWorker.anna, account: RebuildRig.account, until: end),
+            .purchase("4", account: RebuildRig.account, until: end, claim: "carl"),
+            .purchase("5", until: end, claim: "anna"),
+        ])
+        let before = try await rig.picture()
+        let plan = await rig.run(["plan", "--forget", "anna", "--json", "--fail-if", "lost > 1"])
+        #expect(plan.code == 0, "\(plan)")
+        let root = try JSONDocument(parsing: Array(plan.output.utf8)).root
+        let samples = root["samples"]?.elements.map { "\($0["effect"]?.string ?? "") \($0["user_id"]?.string ?? "")" }
+        #expect(samples == ["lost anna", "gained bob", "gained carl"])
+        #expect(try await rig.picture() == before)
+        let forgotten = await rig.run(["forget", "anna", "--by", "dpo", "--reason", "asked", "--json"])
+        let removed = try JSONDocument(parsing: Array(forgotten.output.utf8)).root
+        for member in ["links", "claims", "tokens"] {
+            #expect(root["forgotten"]?[member]?.int64 == removed[member]?.int64, "\(member)")
+        }
+        #expect(removed["links"]?.int64 == 1 && removed["claims"]?.int64 == 1)
+        let unknown = await rig.run(["plan", "--forget", "zoe"])
+        #expect(unknown.code == 1 && unknown.output.contains("nothing is known of zoe"), "\(unknown)")
+    }
+
+    @Test func `a file of links is refused if it is empty or names the forgotten user`() async throws {
+        let rig = try await RebuildRig()
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).csv").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        for (text, phrase) in [
+            ("", "no link"), ("kind,key,user\n", "no link"), ("account_token,x,anna\n", ":1: expected"),
+            ("app_transaction_id,1,anna\n", "to be forgotten"),
+        ] {
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            let end = await rig.run(["plan", "--link-file", path, "--forget", "anna"])
+            #expect(end.code == 65 && end.notes.contains(phrase), "\(text): \(end)")
+        }
     }
 }

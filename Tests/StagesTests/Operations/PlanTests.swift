@@ -42,6 +42,8 @@ import Worker
         #expect(
             plan["keys"]?.effects == [[0, 2, 0, 0], [2, 0, 0, 0]]
                 || plan["keys"]?.effects == [[2, 0, 0, 0], [0, 2, 0, 0]])
+        #expect(plan["users_by_product"]?.effects == [[2, 2, 0, 0]])
+        #expect(plan["users_by_rule"]?.elements.map { $0["rule"]?.string } == ["billed_period"])
         #expect(plan["losing_users"]?.int64 == 2)
         #expect(plan["vanishing_keys"]?.strings == ["pro"] && plan["new_keys"]?.strings == ["prp"])
         let samples = Array(try #require(plan["samples"]).elements)
@@ -67,6 +69,37 @@ import Worker
         }
         #expect(await rig.run("plan", "--catalog", path, "--at", "yesterday").code == 64)
         #expect(await rig.run("plan").code == 64)
+    }
+
+    @Test func `a limit is met by one element of the list with its names`() async throws {
+        let rig = try await Self.rig([Self.anna, Self.ben])
+        let path = try rig.file(Self.catalog(#""pro":{"type":"auto-renewable","entitlements":["prp"]}"#))
+        for (limits, code) in [
+            (["lost > 0"], 1), (["lost > 2"], 0), (["lost>=2 and key=\"pro\""], 1), (["lost > 0 and key = \"prp\""], 0),
+            (["lost > 0 and key != \"pro\""], 0),
+            (["gained > 1 and key = \"prp\" and environment = \"Production\""], 1), (["rows < 4"], 0),
+            (["rows <= 4"], 1), (["lost = 2 and rule = \"billed_period\""], 1), (["lost = 2 and product = \"pro\""], 1),
+            (["overdrawn > 0"], 0), (["overdrawn > 0", "rows = 4"], 1),
+        ] as [([String], Int32)] {
+            let end = await PipelineTool.run(
+                ["plan", "--catalog", path] + limits.flatMap { ["--fail-if", $0] }, on: rig.url)
+            #expect(end.code == code && end.notes.contains("limits met") == (code == 1), "\(limits): \(end)")
+        }
+    }
+
+    @Test(arguments: [
+        ("", "column 1: expected a name"), ("lots > 0", "column 1: expected a name, did you mean lost?"),
+        ("lost", "column 5: expected =, !=, <, <=, > or >="), ("lost > many", "column 8: expected a whole number"),
+        ("lost > 99999999999999999999", "column 8: expected a whole number"),
+        ("key < \"pro\"", "column 5: expected = or !="), ("key = pro", "column 7: expected a text in \"quotes\""),
+        ("key = \"pro", "column 11: expected a closing quote"),
+        ("lost > 0 or rows > 0", "column 10: expected \"and\" or the end"),
+        ("lost > 0 and", "column 13: expected a name"),
+        ("lost > 0 and currency = \"coins\"", "no list of the plan has currency and lost"),
+    ]) func `a wrong limit names its place`(limit: String, fault: String) async throws {
+        let end = await PipelineTool.run(
+            ["plan", "--forget", "anna", "--fail-if", limit], on: "postgres://nobody@nowhere/x")
+        #expect(end.code == 64 && end.notes.contains(fault), "\(end)")
     }
 
     @Test func `a key that another purchase or a grant still grants is not lost`() async throws {
@@ -175,6 +208,63 @@ import Worker
         await worker.close()
     }
 
+    @Test func `no session waits for a lock of a plan, in any sample of the server's waits`() async throws {
+        let rig = try await Self.rig([Self.anna, Self.ben])
+        let path = try rig.file(Self.catalog(#""pro":{"type":"auto-renewable","entitlements":[]}"#))
+        let isOver = Flag()
+        try await withThrowingTaskGroup(of: (plans: Int, waits: Int).self) { group in
+            group.addTask {
+                while !isOver.isRaised { #expect(await rig.run("plan", "--catalog", path).code == 0) }
+                return (0, 0)
+            }
+            group.addTask {
+                let sampler = try await rig.worker.client.connect()
+                var seen = (plans: 0, waits: 0)
+                while !isOver.isRaised {
+                    let sample = try await sampler.query(
+                        """
+                        SELECT count(*) FILTER (WHERE plan.state <> 'idle'), count(waiting.pid)
+                        FROM pg_stat_activity AS plan
+                        LEFT JOIN pg_stat_activity AS waiting ON plan.pid = ANY (pg_blocking_pids(waiting.pid))
+                        WHERE plan.application_name = 'pipeline' AND plan.datname = current_database()
+                        """)[0]
+                    seen = (seen.plans + Int(sample.int8(0)), seen.waits + Int(sample.int8(1)))
+                }
+                await sampler.close()
+                return seen
+            }
+            for number in 10..<100 {
+                try await rig.worker.own([Signed.key("\(number)"): Self.anna])
+                let bought = try Signed.transaction("\(number)", signed: 1, expires: Self.later)
+                _ = try await rig.worker.process([bought])
+            }
+            isOver.raise()
+            let seen = try await group.reduce(into: (plans: 0, waits: 0)) { sum, part in
+                sum = (sum.plans + part.plans, sum.waits + part.waits)
+            }
+            #expect(seen.plans > 10 && seen.waits == 0, "\(seen)")
+        }
+    }
+
+    @Test func `a user without samples is told from an unknown one`() async throws {
+        let rig = try await Self.rig([Self.anna])
+        _ = try await rig.worker.client.query("SELECT grant_entitlement('ben', 'pro', NULL, 'a gift', 'eva')")
+        let catalog = Self.catalog(#""pro":{"type":"auto-renewable","entitlements":[]}"#)
+        let path = try rig.file(catalog)
+        for (user, phrase, isKnown, samples) in [
+            ("anna", "user id: anna", true, 1), ("ben", "no access of ben would change at these instants", true, 0),
+            ("Anna", "nothing is known of Anna", false, 0),
+        ] {
+            let end = await rig.run("plan", "--catalog", path, "--user", user)
+            #expect(end.code == 0 && end.output.contains(phrase), "\(end)")
+            let plan = try await rig.plan(catalog, "--user", user)
+            #expect(plan["user"]?["user_id"]?.string == user && plan["user"]?["is_known"]?.bool == isKnown)
+            #expect(Array(try #require(plan["samples"]).elements).count == samples)
+        }
+        #expect(try await rig.plan(catalog)["user"]?.isNull == true)
+        #expect(try await rig.plan(catalog, "--user", "ben", "--samples", "0")["user"]?.isNull == true)
+    }
+
     @Test func `an operator has the rights that a plan needs`() async throws {
         let rig = try await Self.rig([Self.anna])
         let role = "p\(UUID().uuidString.prefix(8).lowercased())-\(DatabaseRole.operations.name)"
@@ -185,8 +275,11 @@ import Worker
         await owner.close()
         let path = try rig.file(Self.catalog(#""pro":{"type":"auto-renewable","entitlements":[]}"#))
         let url = rig.url.replacing(/\/\/[^@]+@/, with: "//\(role):\(role)@")
-        let end = await PipelineTool.run(["plan", "--catalog", path, "--json"], on: url)
-        #expect(end.code == 0 && end.output.contains("\"lost\":1"), "\(end)")
+        _ = try await rig.worker.client.run(LinkingRulesTable.write, OwnershipRules())
+        for more in [[], ["--linking.policy", "keep", "--forget", "anna"]] as [[String]] {
+            let end = await PipelineTool.run(["plan", "--catalog", path, "--json"] + more, on: url)
+            #expect(end.code == 0 && end.output.contains("\"lost\":1"), "\(end)")
+        }
     }
 }
 

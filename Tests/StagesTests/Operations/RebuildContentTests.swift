@@ -190,7 +190,7 @@ import Testing
         try await rig.query("UPDATE transactions SET quantity = 7 WHERE transaction_id = '3'")
         let client = rig.client
         let url = rig.options.connectionString
-        async let rebuilt = PipelineTool.run(["rebuild"], on: url)
+        async let rebuilt = PipelineTool.run(["plan", "--facts"], on: url)
         // Its first look has ended.
         try await eventually {
             try await client.query(

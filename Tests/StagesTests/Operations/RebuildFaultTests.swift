@@ -25,7 +25,7 @@ import Testing
     }
 
     private func rebuild(_ options: String...) async -> (code: Int32, output: String) {
-        let end = await PipelineTool.run(["rebuild"] + options, on: self.options.connectionString)
+        let end = await PipelineTool.run(PipelineTool.comparing(options), on: self.options.connectionString)
         return (end.code, end.output)
     }
 

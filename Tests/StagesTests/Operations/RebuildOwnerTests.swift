@@ -42,7 +42,7 @@ import Worker
         }
 
         func rebuild(_ options: String...) async -> (code: Int32, output: String) {
-            let end = await PipelineTool.run(["rebuild"] + options, on: url)
+            let end = await PipelineTool.run(PipelineTool.comparing(options), on: url)
             return (end.code, end.output)
         }
 

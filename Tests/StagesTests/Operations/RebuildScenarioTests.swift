@@ -14,7 +14,7 @@ import Worker
 
 @testable import Operations
 
-/// `pipeline rebuild` finds nothing if nothing is wrong.
+/// `pipeline plan --facts` finds nothing if nothing is wrong.
 @Suite(.timeLimit(.minutes(10))) struct RebuildScenarioTests {
     @Test(arguments: Scenario.names) func `after any scenario, in any order and doubled, each fact is what was signed`(
         name: String
@@ -65,7 +65,7 @@ import Worker
         let replaced = await PipelineTool.run(["rebuild", "--replace"], on: url)
         #expect(replaced.code == 1, "\(replaced)")
         #expect(try await rig.picture() == before, "\(replaced)")
-        let (code, output, notes) = await PipelineTool.run(["rebuild"], on: url)
+        let (code, output, notes) = await PipelineTool.run(["plan", "--facts"], on: url)
         #expect(code == 0, "\(output)\(notes)")
     }
 

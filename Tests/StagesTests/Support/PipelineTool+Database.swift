@@ -4,6 +4,11 @@ import TestSupport
 import Testing
 
 extension PipelineTool {
+    /// The command that compares rows with what Apple signed, and with `--replace` also writes.
+    static func comparing(_ options: [String]) -> [String] {
+        (options.contains("--replace") ? ["rebuild"] : ["plan", "--facts"]) + options
+    }
+
     /// Runs `pipeline` on a database.
     ///
     /// - Returns: its exit code, standard output and standard error.

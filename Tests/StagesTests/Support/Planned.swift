@@ -20,8 +20,10 @@ struct Planned {
     init(_ planning: Planning, on connection: PostgresConnection) async throws {
         var rows = try await Self.rows("entitlements", on: connection)
         var balances = try await Self.balances(on: connection)
-        let report = try await planning.run(on: connection) { _, _ in }
-        for (row, periods) in try await Self.rows("planned_rows", on: connection) {
+        var counts: [Planning.Step: Int] = [:]
+        let report = try await planning.run(on: connection) { counts[$0] = $1 }
+        try await Self.expect(counts, on: connection)
+        for (row, periods) in try await Self.rows("planned_rows", "planned", on: connection) {
             rows[row] = periods == "{}" ? nil : periods
         }
         for row in try await connection.query(
@@ -31,15 +33,26 @@ struct Planned {
         self.rows = rows
         self.balances = balances.filter { $0.value != 0 }
         access = try await Self.access(at: now, on: connection)
-        let keys = report.counts.filter { $0.key != nil }
-        lost = Int(keys.filter { $0.effect == .lost }.reduce(0) { $0 + $1.users })
-        gained = Int(keys.filter { $0.effect == .gained }.reduce(0) { $0 + $1.users })
+        let keys = report.users.filter { $0.key != nil }
+        lost = Int(keys.reduce(0) { $0 + $1.lost })
+        gained = Int(keys.reduce(0) { $0 + $1.gained })
         changedCount = report.rowCount
     }
 
-    static func rows(_ table: String, on connection: PostgresConnection) async throws -> [String: String] {
-        let rows = try await connection.query(
-            "SELECT concat_ws(' ', original_transaction_id, entitlement_key, user_id), periods::text FROM \(table)")
+    /// Expects no step to count more than there is of its unit.
+    private static func expect(_ counts: [Planning.Step: Int], on connection: PostgresConnection) async throws {
+        let all = try await connection.query(
+            "SELECT count(*), count(DISTINCT (original_transaction_id, environment)) FROM transactions")[0]
+        for (step, count) in counts where step != .linking {
+            #expect(count <= all.int8(step.unit == "purchase" ? 1 : 0), "\(step)")
+        }
+    }
+
+    static func rows(_ table: String, _ periods: String = "periods", on connection: PostgresConnection) async throws
+        -> [String: String]
+    {
+        let key = "concat_ws(' ', original_transaction_id, entitlement_key, user_id)"
+        let rows = try await connection.query("SELECT \(key), \(periods)::text FROM \(table)")
         return Dictionary(rows.map { ($0.text(0), $0.text(1)) }) { $1 }
     }
 

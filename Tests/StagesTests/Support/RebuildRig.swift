@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// The last two stages on one database, with `pipeline rebuild` beside them.
+/// The last two stages on one database, with `pipeline plan --facts` and `pipeline rebuild` beside them.
 struct RebuildRig {
     let client: PostgresClient
     let link: LinkWorker
@@ -50,7 +50,7 @@ struct RebuildRig {
     }
 
     func rebuild(_ options: String...) async -> (code: Int32, output: String) {
-        let end = await run(["rebuild"] + options)
+        let end = await run(PipelineTool.comparing(options))
         return (end.code, end.output + end.notes)
     }
 
@@ -83,7 +83,7 @@ struct RebuildRig {
         let damaged = try await picture()
         #expect(damaged != before, "nothing was damaged", sourceLocation: location)
         for option in [[], ["--json"], ["--replace"]] {
-            let end = await run(["rebuild"] + option)
+            let end = await run(PipelineTool.comparing(option))
             #expect(end.code == 1, "\(end.output)\(end.notes)", sourceLocation: location)
             for phrase in phrases where option != ["--json"] {
                 #expect(end.output.contains(phrase), "\(end.output)", sourceLocation: location)
@@ -106,7 +106,7 @@ struct RebuildRig {
         try await query(damage)
         let damaged = try await picture()
         for option in [[], ["--replace"], ["--replace"]] {
-            let end = await run(["rebuild"] + option)
+            let end = await run(PipelineTool.comparing(option))
             #expect(end.code == 1, "\(end.output)\(end.notes)", sourceLocation: location)
             for phrase in phrases { #expect(end.output.contains(phrase), "\(end.output)", sourceLocation: location) }
             for secret in Self.secrets {

@@ -22,12 +22,15 @@ extension BatchFold {
 
     /// Reads the stored facts of scopes.
     ///
-    /// - Parameter pipeline: statements that run first.
+    /// - Parameters:
+    ///   - whole: whether each transaction is read, also those in closed periods.
+    ///   - pipeline: statements that run first.
     package init(
-        reading scopes: [PurchaseScope], after pipeline: Pipeline = Pipeline(), on connection: PostgresConnection
+        reading scopes: [PurchaseScope], whole: Bool = false, after pipeline: Pipeline = Pipeline(),
+        on connection: PostgresConnection
     ) async throws {
         var pipeline = pipeline
-        let reading = FactReading(scopes, in: &pipeline)
+        let reading = FactReading(scopes, whole: whole, in: &pipeline)
         self.init(scopes: scopes)
         add(reading, try await connection.run(pipeline))
     }

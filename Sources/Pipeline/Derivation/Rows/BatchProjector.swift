@@ -54,13 +54,11 @@ package struct BatchProjector {
         countUnknown()
     }
 
-    /// Reads purchases in a snapshot, where no lock is needed, to project them with any catalog.
+    /// Projects purchases of a snapshot, where no lock is needed, with any catalog.
     ///
     /// Each purchase is compared when it is in the batch itself, and not as a neighbour.
-    package init(of scopes: [PurchaseScope], by catalog: Catalog, inSnapshot connection: PostgresConnection)
-        async throws
-    {
-        var fold = try await BatchFold(reading: scopes, on: connection)
+    package init(_ fold: BatchFold, by catalog: Catalog, inSnapshot connection: PostgresConnection) async throws {
+        var fold = fold
         fold.markAll(ChangeCause(.catalog))
         self.init(fold, Projection(catalog: catalog))
         if isStacking { _ = try await readStacks(after: Pipeline(), connection) }
@@ -116,14 +114,10 @@ package struct BatchProjector {
         return changes
     }
 
-    /// The contribution of each transaction of the batch's purchases.
-    package func contributions() -> [PurchaseKey: [Contribution]] {
-        Dictionary(
-            uniqueKeysWithValues: purchases.map { key, purchase in
-                let contributions = projection.contributions(
-                    of: purchase.facts, key, ownership: purchase.state.ownership, stacks: stacks)
-                return (key, contributions)
-            })
+    /// The contribution of each transaction of a purchase of the batch.
+    package func contributions(of key: PurchaseKey) -> [Contribution] {
+        guard let purchase = purchases[key] else { return [] }
+        return projection.contributions(of: purchase.facts, key, ownership: purchase.state.ownership, stacks: stacks)
     }
 
     private func project(_ purchase: Purchase, _ key: PurchaseKey) -> ProjectedPurchase {

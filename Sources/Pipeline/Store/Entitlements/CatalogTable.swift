@@ -1,6 +1,7 @@
 package import AppStore
 package import Entitlements
 package import Postgres
+import Settings
 
 /// The table `catalog_versions`: the applied product catalogs; the newest is in force.
 package enum CatalogTable {
@@ -35,23 +36,40 @@ package enum CatalogTable {
         package let isNew: Bool
     }
 
+    /// An error for a catalog that was planned against another version than the newest.
+    package struct Superseded: CommandFailure, CustomStringConvertible {
+        private let newest: Int64
+
+        package init(newest: Int64) { self.newest = newest }
+
+        package var exitCode: Int32 { ExitCode.negative }
+
+        package var description: String {
+            "catalog version \(newest) came into force since it was planned; nothing is applied, plan again"
+        }
+    }
+
     /// Applies a catalog; applying the newest catalog again changes nothing.
     ///
     /// - Parameters:
+    ///   - expected: the version that must be the newest, 0 for none; `nil` for any.
+    ///   - plan: the number of the plan that is applied.
     ///   - by: the person who asks for it, for the history beside the database's user.
     ///   - reason: the reason, for the history.
+    /// - Throws: `Superseded` if another version than the expected one is the newest.
     package static func apply(
-        _ catalog: StorableCatalog, by: String? = nil, reason: String? = nil, on connection: PostgresConnection
+        _ catalog: StorableCatalog, after expected: Int64? = nil, plan: Int64? = nil, by: String? = nil,
+        reason: String? = nil, on connection: PostgresConnection
     ) async throws -> Applied {
         try await connection.transaction { transaction in
             // Lock first: two sessions that apply the same catalog at once would both find it new.
             _ = try await transaction.run(lock)
             let content = ByteString(catalog.bytes)
-            if let newest = try await transaction.run(newest, content).first, newest.isSame {
-                return Applied(version: newest.version, isNew: false)
-            }
+            let newest = try await transaction.run(newest, content).first
+            if let newest, newest.isSame { return Applied(version: newest.version, isNew: false) }
+            if let expected, expected != newest?.version ?? 0 { throw Superseded(newest: newest?.version ?? 0) }
             let version = try await transaction.run(insert, content)[0]
-            if by != nil || reason != nil { _ = try await transaction.run(sign, (version, by, reason)) }
+            _ = try await transaction.run(sign, (version, plan, by, reason))
             return Applied(version: version, isNew: true)
         }
     }
@@ -78,10 +96,10 @@ package enum CatalogTable {
         RETURNING version
         """)
 
-    static let sign = Statement<(version: Int64, by: String?, reason: String?), Void>(
-        [.value("version", \.version), .value("by", \.by), .value("reason", \.reason)],
+    static let sign = Statement<(version: Int64, plan: Int64?, by: String?, reason: String?), Void>(
+        [.value("version", \.version), .value("plan", \.plan), .value("by", \.by), .value("reason", \.reason)],
         """
-        UPDATE catalog_versions SET requested_by = $by, reason = $reason WHERE version = $version
+        UPDATE catalog_versions SET plan = $plan, requested_by = $by, reason = $reason WHERE version = $version
         """)
 }
 

@@ -10,12 +10,14 @@ package enum PlanTables {
     ///
     /// All statements of the session then use copies of tables in the place of the schema's.
     ///
-    /// - Parameter hasOwners: whether `owners` and `account_links` have copies, beside `stacked_purchases`.
-    package static func create(hasOwners: Bool = false, on connection: PostgresConnection) async throws {
+    /// - Parameter owners: whether the plan has owners of its own.
+    package static func create(_ owners: Owners = .kept, on connection: PostgresConnection) async throws {
         let script = """
-            DROP TABLE IF EXISTS pg_temp.planned_rows, pg_temp.planned_credits, pg_temp.planned_access;
+            DROP VIEW IF EXISTS \(all.map { "pg_temp.present_\($0)" }.joined(separator: ", ")) CASCADE;
+            DROP TABLE IF EXISTS \((copied(.linked) + own).map { "pg_temp.\($0)" }.joined(separator: ", "));
             CREATE TEMPORARY TABLE planned_rows AS
-                SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id, periods
+                SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id, periods AS held,
+                       periods AS planned, entitlement_key AS product_id, entitlement_key AS rule
                 FROM entitlements WITH NO DATA;
             CREATE TEMPORARY TABLE planned_credits AS
                 SELECT environment, user_id, currency, amount FROM ledger WITH NO DATA;
@@ -23,35 +25,54 @@ package enum PlanTables {
                 SELECT environment, entitlement_key, user_id, periods AS held, periods AS planned
                 FROM entitlements WITH NO DATA;
             """
-        let copies = copied(hasOwners).map { table in
+        let copies = copied(owners).map { table in
             """
-            DROP VIEW IF EXISTS pg_temp.present_\(table);
-            DROP TABLE IF EXISTS pg_temp.\(table);
             CREATE TEMPORARY VIEW present_\(table) AS SELECT * FROM \(table);
             CREATE TEMPORARY TABLE \(table) (LIKE \(table) INCLUDING ALL);
             """
         }
-        try await connection.execute(script: ([script] + copies).joined(separator: "\n"))
+        let linking = owners == .kept ? [] : createLinking + (owners == .forgotten ? createForgetting : [])
+        try await connection.execute(script: ([script] + copies + linking).joined(separator: "\n"))
     }
 
-    private static func copied(_ hasOwners: Bool) -> [String] {
-        ["stacked_purchases"] + (hasOwners ? ["owners", "account_links"] : [])
+    /// The tables that only a plan has.
+    private static let own = ["planned_rows", "planned_credits", "planned_access"] + ownOfOwners
+
+    private static let all = copied(.linked) + viewed
+
+    private static func copied(_ owners: Owners) -> [String] {
+        ["stacked_purchases"] + (owners == .kept ? [] : ["owners", "account_links", "account_link_changes"])
     }
 
     /// Fills the copies, in the transaction of a snapshot.
-    package static func copy(hasOwners: Bool, on connection: PostgresConnection, deadline: Duration) async throws {
-        let script = copied(hasOwners).map { "INSERT INTO pg_temp.\($0) SELECT * FROM present_\($0);" }
+    package static func copy(_ owners: Owners, on connection: PostgresConnection, deadline: Duration) async throws {
+        // Changes of links that wait for link-worker are no part of the plan.
+        let tables = copied(owners).filter { $0 != "account_link_changes" }
+        let script = tables.map { "INSERT INTO pg_temp.\($0) SELECT * FROM present_\($0);" }
         try await connection.execute(script: script.joined(separator: "\n"), deadline: deadline)
     }
 
-    /// Adds changed rows with the periods that they would have.
-    package static let addRows = Statement<[ChangeTable.Row], Void>(
+    /// A changed row, and the contribution behind it.
+    package typealias Row = (changed: ChangeTable.Row, source: Contribution?)
+
+    private static let access: Columns<Row> = [
+        Column("environment", \.changed.purchase.environment), Column("entitlement_key", \.changed.change.key),
+        Column("user_id", \.changed.change.userID),
+    ]
+    private static let row: Columns<Row> =
+        access + [
+            Column("bundle_id", \.changed.purchase.bundleID),
+            Column("original_transaction_id", \.changed.purchase.originalTransactionID),
+        ]
+
+    /// Adds changed rows with their periods.
+    package static let addRows = Statement<[Row], Void>(
         [
             .rows(
                 "new",
-                PurchaseKey.columns.of(\.purchase) + [
-                    Column("entitlement_key", \.change.key), Column("user_id", \.change.userID),
-                    Column("periods", \.change.new),
+                row + [
+                    Column("held", \.changed.change.old), Column("planned", \.changed.change.new),
+                    Column("product_id", \.source?.productID), Column("rule", \.source?.rule.rawValue),
                 ])
         ], "INSERT INTO planned_rows ($new.columns) SELECT * FROM $new")
 
@@ -70,25 +91,18 @@ package enum PlanTables {
     package static let join = Statement(
         """
         INSERT INTO planned_access
-        WITH touched AS (SELECT DISTINCT environment, entitlement_key, user_id FROM planned_rows)
-        SELECT environment, entitlement_key, user_id,
-               coalesce(range_agg(span) FILTER (WHERE is_held), '{}'),
-               coalesce(range_agg(span) FILTER (WHERE is_planned), '{}')
+        SELECT environment, entitlement_key, user_id, range_agg(held), range_agg(planned)
         FROM (
-            SELECT touched.*, span, true AS is_held, planned.user_id IS NULL AS is_planned
-            FROM touched
-            JOIN entitlements AS held USING (environment, entitlement_key, user_id)
-            LEFT JOIN planned_rows AS planned
-                USING (environment, bundle_id, original_transaction_id, entitlement_key, user_id)
-            CROSS JOIN LATERAL unnest(held.periods) AS span
+            SELECT environment, entitlement_key, user_id, held, planned FROM planned_rows
             UNION ALL
-            SELECT environment, entitlement_key, user_id, span, false, true
-            FROM planned_rows CROSS JOIN LATERAL unnest(periods) AS span
-            UNION ALL
-            SELECT touched.*, span, true, true
-            FROM touched JOIN grants AS held USING (environment, entitlement_key, user_id)
-            CROSS JOIN LATERAL unnest(held.periods) AS span
-        ) AS spans
+            SELECT environment, entitlement_key, user_id, periods, periods FROM (
+                SELECT environment, entitlement_key, user_id, periods FROM entitlements AS other
+                WHERE NOT EXISTS (SELECT FROM planned_rows AS changed WHERE \(row.equal("changed", "other")))
+                UNION ALL
+                SELECT environment, entitlement_key, user_id, periods FROM grants
+            ) AS other
+            WHERE EXISTS (SELECT FROM planned_rows AS changed WHERE \(access.equal("changed", "other")))
+        ) AS rows
         GROUP BY environment, entitlement_key, user_id
         """)
 }
@@ -107,7 +121,7 @@ extension PlanTables {
     private static let instants = Parameter<[StoredTime]>.values("instants") { $0 }
 
     /// Each user and key at each of `$instants`; `effect` is NULL if nothing changes there.
-    private static let effects = """
+    static let effects = """
         (
             SELECT access.*, instant, CASE
                 WHEN held @> instant AND NOT planned @> instant THEN 'lost'
@@ -117,36 +131,78 @@ extension PlanTables {
                     < coalesce(active_until(held, instant), 'infinity') THEN 'earlier'
                 WHEN coalesce(active_until(planned, instant), 'infinity')
                     > coalesce(active_until(held, instant), 'infinity') THEN 'later'
-            END AS effect
+            END COLLATE "C" AS effect
             FROM planned_access AS access CROSS JOIN unnest($instants) AS instant
         ) AS access
         """
 
-    /// The number of users with one effect at an instant.
-    package struct Count: Sendable {
+    /// The numbers of users with each effect at an instant.
+    package struct Users: Sendable {
         package let instant: StoredTime
-        package let effect: PlannedEffect
         /// The environment and the key.
         ///
-        /// `nil` for the number of users with this effect under any key.
+        /// `nil` for users under any key.
         package let environment: String?
         package let key: Identifier?
-        package let users: Int64
+        /// The product of the changed purchases.
+        ///
+        /// `nil` for users by any product.
+        package let productID: Identifier?
+        /// The rule behind the changed access.
+        ///
+        /// `nil` for users by any rule.
+        package let rule: String?
+        package let lost: Int64
+        package let gained: Int64
+        package let earlier: Int64
+        package let later: Int64
+        /// Number of such elements, also of those beyond `usersMax`.
+        package let total: Int64
+
+        /// Whether these are the users under any key.
+        package var isAny: Bool { key == nil && productID == nil && rule == nil }
     }
 
-    /// Maximum counts by key, the largest first.
-    package static let countsMax = 1_000
+    /// The numbers at an instant without an effect.
+    package static func none(at instant: StoredTime) -> Users {
+        Users(
+            instant: instant, environment: nil, key: nil, productID: nil, rule: nil, lost: 0, gained: 0, earlier: 0,
+            later: 0, total: 0)
+    }
 
-    package static let counts = Statement<[StoredTime], Count>(
-        [instants], returning: RowReader(Count.init, "instant", "effect", "environment", "entitlement_key", "users"),
+    /// Maximum elements of `users`, the largest first.
+    package static let usersMax = 10_000
+
+    /// Counts by environment first: distinct pairs of environment and user take PostgreSQL twice the time.
+    package static let users = Statement<[StoredTime], Users>(
+        [instants],
+        returning: RowReader(
+            Users.init, "instant", "environment", "entitlement_key", "product_id", "rule", "lost", "gained", "earlier",
+            "later", "total"),
         """
-        SELECT instant, effect, environment, entitlement_key,
-               count(DISTINCT (access.environment, user_id)) AS users
-        FROM \(effects)
-        WHERE effect IS NOT NULL
-        GROUP BY GROUPING SETS ((instant, effect), (instant, effect, environment, entitlement_key))
-        ORDER BY entitlement_key IS NOT NULL, users DESC, environment, entitlement_key, instant, effect
-        LIMIT \(countsMax)
+        SELECT instant, CASE WHEN entitlement_key IS NOT NULL THEN environment END AS environment, entitlement_key,
+               product_id, rule,
+               \(PlannedEffect.allCases.map { effect in
+                   let users = "sum(users) FILTER (WHERE effect = '\(effect.rawValue)')"
+                   return "coalesce(\(users), 0)::bigint AS \(effect.rawValue)"
+               }.joined(separator: ", ")),
+               count(*) OVER () AS total
+        FROM (
+            SELECT instant, effect, environment, entitlement_key, product_id, rule,
+                   grouping(entitlement_key, product_id, rule) = 7 AS is_any,
+                   count(DISTINCT user_id) AS users
+            FROM \(effects)
+            JOIN planned_rows USING (environment, entitlement_key, user_id)
+            WHERE effect IS NOT NULL
+            GROUP BY GROUPING SETS (
+                (instant, effect, environment), (instant, effect, environment, entitlement_key),
+                (instant, effect, environment, product_id), (instant, effect, environment, rule)
+            )
+        ) AS counted
+        WHERE is_any OR coalesce(entitlement_key, product_id, rule) IS NOT NULL
+        GROUP BY is_any, instant, 2, entitlement_key, product_id, rule
+        ORDER BY NOT is_any, sum(users) DESC, 2, entitlement_key, product_id, rule, instant
+        LIMIT \(usersMax)
         """)
 
     /// Number of users who lose a key for any time after an instant.
@@ -190,14 +246,24 @@ extension PlanTables {
         ORDER BY effect DESC, number
         """)
 
-    /// The changed purchases of a sample.
-    package static let purchases = Statement<(environment: String, key: Identifier, userID: Identifier), PurchaseKey>(
-        [.value("environment", \.environment), .value("key", \.key), .value("user", \.userID)],
-        returning: PurchaseKey.reader,
+    /// The first changed purchases of samples, with the samples' indexes.
+    package static let purchases = Statement<[Sample], (index: Int, purchase: PurchaseKey)>(
+        [
+            .rows(
+                "asked",
+                [
+                    .index, Column("environment", \.environment), Column("entitlement_key", \.key),
+                    Column("user_id", \.userID),
+                ])
+        ], returning: RowReader({ ($0, $1) }, "index", PurchaseKey.reader),
         """
-        SELECT original_transaction_id, environment, bundle_id FROM planned_rows
-        WHERE environment = $environment AND entitlement_key = $key AND user_id = $user
-        ORDER BY bundle_id, original_transaction_id LIMIT 10
+        SELECT index, original_transaction_id, environment, bundle_id FROM (
+            SELECT asked.index, original_transaction_id, environment, bundle_id, row_number() OVER (
+                PARTITION BY asked.index ORDER BY bundle_id, original_transaction_id
+            ) AS number
+            FROM $asked JOIN planned_rows USING (environment, entitlement_key, user_id)
+        ) AS numbered
+        WHERE number <= 10 ORDER BY index, number
         """)
 
     /// The changes of all balances in one currency.

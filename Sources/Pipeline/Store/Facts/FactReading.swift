@@ -11,9 +11,10 @@ package struct FactReading {
     package let credits: Pipeline.Token<LedgerTable.Row>
     package let stackedPurchases: Pipeline.Token<StackedPurchase>
 
-    package init(_ scopes: [PurchaseScope], in pipeline: inout Pipeline) {
-        closedPeriods = pipeline.add(ClosedPeriodTable.read, scopes)
-        transactions = pipeline.add(TransactionTable.readOpen, scopes)
+    /// - Parameter whole: whether each transaction is read, also those in closed periods.
+    package init(_ scopes: [PurchaseScope], whole: Bool = false, in pipeline: inout Pipeline) {
+        closedPeriods = pipeline.add(ClosedPeriodTable.read, whole ? [] : scopes)
+        transactions = pipeline.add(whole ? TransactionTable.read : TransactionTable.readOpen, scopes)
         renewals = pipeline.add(RenewalTable.readFacts, scopes)
         spans = pipeline.add(RenewalTable.readSpans, scopes)
         owners = pipeline.add(OwnerTable.readWithChanges, scopes)

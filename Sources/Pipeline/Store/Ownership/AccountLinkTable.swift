@@ -133,12 +133,16 @@ package enum AccountLinkTable {
 
     private static let change = RowReader(Change.init, "kind", "key", "former_user_id", "user_id", "purchases")
 
-    /// Writes links without a record of who did it, for the session's own table of a plan.
+    /// Writes links without a record of who did it, in the session's own tables of a plan, which have no triggers.
     package static let put = Statement<[AccountLink], Void>(
         [.rows("new", row)],
         """
-        INSERT INTO account_links ($new.columns) SELECT $new.columns FROM \(given)
-        ON CONFLICT (\(key.names())) DO UPDATE SET user_id = excluded.user_id
+        WITH put AS (
+            INSERT INTO account_links ($new.columns) SELECT $new.columns FROM \(given)
+            ON CONFLICT (\(key.names())) DO UPDATE SET user_id = excluded.user_id
+            RETURNING \(key.names())
+        )
+        INSERT INTO account_link_changes (\(key.names())) SELECT \(key.names()) FROM put
         """)
 
     static let insert = Statement<Request, Change>(

@@ -1,5 +1,6 @@
 package import AppStore
-import Postgres
+import JSON
+package import Postgres
 
 /// The table `forgotten_users`, and the removal of a user's links.
 package enum ForgottenUserTable {
@@ -20,6 +21,12 @@ package enum ForgottenUserTable {
         [.value("user", \.userID), .value("by", \.by), .value("reason", \.reason)],
         returning: RowReader(Forgotten.init, "number", "links", "claims", "tokens"),
         "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)")
+
+    /// Whether anything is stored about a user, beside that they were forgotten.
+    package static func isKnown(_ userID: Identifier, on connection: PostgresConnection) async throws -> Bool {
+        let tables = try await connection.run(SupportAnswers.stored, (userID, 0))[0].root["tables"]
+        return tables?.elements.contains { $0["table"]?.string != "forgotten_users" } ?? false
+    }
 
     /// The given users that were forgotten.
     package static let among = Statement<[Identifier], Identifier>(

@@ -112,26 +112,48 @@ package struct DatabaseRole: Sendable {
         ]
     )
 
+    private static let auditing = [
+        deadLetters, (read, ["refund_acts", "refund_requests", "plans", "catalog_projection"]),
+    ]
+
+    /// Refund requests without their users, and the application of plans.
+    private static let audited: [ColumnRights] = [
+        refunds, (read, "catalog_versions", ["version", "plan", "applied_at", "applied_by", "requested_by"]),
+        // Count the projected transactions.
+        (read, "transactions", ["environment", "original_transaction_id"]),
+    ]
+
+    /// Refund requests without their users.
+    private static let refunds: ColumnRights = (
+        read, "refunds",
+        [
+            "request_id", "environment", "bundle_id", "original_transaction_id", "transaction_id", "product_id",
+            "product_type", "price", "currency", "requested_at", "deadline", "outcome", "ended_at", "preference",
+            "answer", "evidence", "error_code", "decided_by", "reason", "decision", "decision_at", "refund_percentage",
+            "request_reason",
+        ]
+    )
+
     /// The role of the command `dead-letter index`.
     package static let deadLetterIndex = DatabaseRole(
         "dead-letter-index",
         [deadLetters, (keep, ["dead_letters", "dead_letter_progress"]), ("TRUNCATE", ["dead_letters"])],
         functions: ["lock_shared"])
 
-    /// Reads the index of dead letters; changes nothing.
-    package static let auditor = DatabaseRole("auditor", [deadLetters])
+    /// Reads the index of dead letters, refund requests with what people decided, and plans; changes nothing.
+    package static let auditor = DatabaseRole("auditor", auditing, columns: audited)
 
     /// Decides about dead letters, and reveals and exports their contents; each action is recorded.
     ///
     /// Includes the rights of the auditor.
     package static let investigator = DatabaseRole(
-        "investigator", [deadLetters], functions: ["record_dead_letter_decision"])
+        "investigator", auditing, columns: audited, functions: ["record_dead_letter_decision"])
 
     /// The console's role: replays dead letters, and has all rights of the investigator.
     package static let replay = DatabaseRole(
         // The version before writes the positions.
-        "dead-letter-replay", [deadLetters, (raise, ["dead_letter_replay_positions"])],
-        columns: [
+        "dead-letter-replay", auditing + [(raise, ["dead_letter_replay_positions"])],
+        columns: audited + [
             ("INSERT", "dead_letter_replays", ["who", "why", "filter", "count", "rate", "failing_share_max"]),
             ("UPDATE", "dead_letter_replays", ["state", "note", "count"]),
             ("INSERT", "dead_letter_replay_records", ["replay", "ordinal", "dead_letter_id", "transaction_id", "raw"]),
@@ -154,9 +176,16 @@ package struct DatabaseRole: Sendable {
                 [
                     "active_entitlements", "entitlement_details", "ledger_balances", "ledger_history",
                     "apple_notifications", "recovery_windows", "subscriptions", "purchases", "known_names",
-                    "refund_requests", "refunds",
+                    "refund_requests", "refunds", "plans",
                 ]
             ),
+        ],
+        // The database writes its user into each plan.
+        columns: [
+            (
+                "INSERT", "plans",
+                ["planned_at", "requested_by", "reason", "catalog_version", "catalog", "input", "result"]
+            )
         ],
         functions: linkWorker.functions + entitleWorker.functions + [
             "decide_refund", "dedupe_prune", "explain_transaction", "explain_user", "forget_user", "grant_entitlement",

@@ -73,9 +73,7 @@ extension Catalog {
     ///
     /// - Throws: `CatalogError` if the file is too large, or not JSON.
     package static func document(_ bytes: [UInt8]) throws(CatalogError) -> JSONValue {
-        guard bytes.count <= bytesMax else {
-            throw CatalogError("larger than \(bytesMax / 1_048_576) MiB, the most for a catalog")
-        }
+        guard bytes.count <= bytesMax else { throw .tooLarge }
         do { return try JSONDocument(parsing: bytes, limits: .accepted).root } catch {
             throw CatalogError(error.explanation(in: bytes))
         }
@@ -110,6 +108,10 @@ package struct StorableCatalog: Hashable, Sendable {
 /// A catalog that cannot be used, with every problem found in it.
 package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible {
     package var problems: [CatalogProblem]
+
+    /// The error for a file of more than `Catalog.bytesMax` bytes.
+    package static let tooLarge = CatalogError(
+        "larger than \(Catalog.bytesMax / 1_048_576) MiB, the most for a catalog")
 
     /// Makes the error for a problem of the file as a whole.
     init(_ message: String) { problems = [CatalogProblem(path: "", message: message)] }

@@ -23,46 +23,68 @@ extension ToolCommand {
         "catalog apply",
         "Checks a product catalog and puts it into force.\n\n"
             + "The workers apply it by themselves, also to what was bought before. The "
-            + "same catalog once more changes nothing; former versions stay in catalog_versions. Where a user would "
-            + "lose access or credits, nothing is applied without --yes, and the exit code is 1: 'pipeline plan' shows "
-            + "who and why.\n\n\(catalogFormats)", operands: "FILE", operandCount: 1...1,
-        options: [.catalogWith, .allowEmpty] + applyOptions
-    ) { context in try await apply(try catalogFile(context.arguments.operands[0], context), context) }
+            + "same catalog once more changes nothing; former versions stay in catalog_versions. It is planned before, "
+            + "as by 'pipeline plan': where a user would lose access or credits, nothing is applied without --plan or "
+            + "--yes, and the exit code is 1. --plan N applies the catalog of that plan if no other came into force "
+            + "since, and if it would still do the same to the same users.\n\n\(catalogFormats)", operands: "[FILE]",
+        operandCount: 0...1, options: [.catalogWith, .allowEmpty] + planOptions + applyOptions
+    ) { context in
+        let number = try context.arguments.value("plan", as: .int(1...Int.max))
+        let file = context.arguments.operands.first
+        switch (number, file) {
+        case (let number?, nil):
+            guard !context.arguments.isSet("yes") else { throw UsageError("--yes applies a FILE without a plan") }
+            return try await apply(plan: Int64(number), context)
+        case (nil, let file?):
+            if context.arguments.value("hash") ?? context.arguments.value("allow-drift") != nil {
+                throw UsageError("--hash and --allow-drift are of a --plan")
+            }
+            return try await apply(try catalogFile(file, context), context)
+        default: throw UsageError("expected either FILE or --plan N")
+        }
+    }
 
     static let catalogRevert = ToolCommand(
         "catalog revert",
         "Puts the catalog before the one in force into force again, as a new version.\n\n"
             + "It is planned as by 'catalog apply': where a user would lose access or credits, such as a key that only "
-            + "the present catalog grants, nothing is applied without --yes.", options: applyOptions
+            + "the present catalog grants, nothing is applied without 'catalog apply --plan' or --yes.",
+        options: applyOptions
     ) { context in
         guard let former = try await context.withDatabase({ try await $0.run(CatalogTable.former).first }) else {
             throw CommandError(ExitCode.negative, "no catalog was applied before the one in force")
         }
-        return try await apply(try CatalogFile(stored: former), context)
+        return try await apply(try CatalogFile(stored: former, "the catalog before"), context)
     }
 
     private static let applyOptions = [
-        CommandOption("yes", "Apply it even if users lose access or credits."),
-        CommandOption("by", argument: "NAME", "Who asks for it, for the history."),
-        CommandOption("reason", argument: "TEXT", "Why, for the history."), .postgres, .config,
+        CommandOption("yes", "Apply it even if users lose access or credits."), .by, .reason, .postgres, .config,
     ]
 
     /// Applies a catalog by which no user loses anything, or any with `--yes`.
     private static func apply(_ file: CatalogFile, _ context: OperatorContext) async throws -> Int32 {
-        if !context.arguments.isSet("yes") {
-            let report = try await Planning(catalog: file.catalog).run(context)
-            guard report.isHarmless else {
-                context.console.print(report.head)
-                context.console.note(
-                    "not applied: users would lose access or credits; 'pipeline plan --catalog' has samples, and --yes "
-                        + "applies it")
-                return ExitCode.negative
-            }
+        guard !context.arguments.isSet("yes") else { return try await put(file, context) }
+        let report = try await Planning(catalog: file.catalog).store(file.content, context)
+        guard report.isHarmless else {
+            context.console.print(report.head)
+            context.console.note("not applied: users would lose access or credits")
+            let plan = report.stored.map { "'pipeline catalog apply --plan \($0.number)' applies exactly this, " } ?? ""
+            context.console.note("'pipeline plan --catalog' has samples; \(plan)--yes applies whatever FILE does")
+            return ExitCode.negative
         }
+        return try await put(file, plan: report.stored?.number, after: report.force.version, context)
+    }
+
+    /// Puts a catalog into force.
+    ///
+    /// - Parameter expected: the version in force when it was planned.
+    static func put(_ file: CatalogFile, plan: Int64? = nil, after expected: Int64? = nil, _ context: OperatorContext)
+        async throws -> Int32
+    {
+        let (by, reason) = try context.signature()
         let outcome = try await context.withDatabase { connection in
             try await CatalogTable.apply(
-                file.content, by: context.arguments.value("by"), reason: context.arguments.value("reason"),
-                on: connection)
+                file.content, after: expected, plan: plan, by: by, reason: reason, on: connection)
         }
         let state = outcome.isNew ? "applied as" : "holds already as"
         context.console.print("\(file.summary); \(state) version \(outcome.version)")
@@ -88,6 +110,9 @@ extension ToolCommand {
 
 extension CommandOption {
     static let catalogWith = CommandOption("with", argument: "FILE", "A catalog that completes the first one.")
+
+    static let by = CommandOption("by", argument: "NAME", "Who asks for it, for the history.")
+    static let reason = CommandOption("reason", argument: "TEXT", "Why, for the history.")
 
     static let allowEmpty = CommandOption(
         "allow-empty", "Take a catalog without products, which ends what products grant by name.")

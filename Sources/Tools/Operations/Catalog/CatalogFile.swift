@@ -1,7 +1,7 @@
 import AppStore
 import Commands
 import Entitlements
-import Foundation
+import Platform
 import Settings
 import Store
 
@@ -15,11 +15,12 @@ struct CatalogFile {
 
     /// Reads and checks the file; the error lists every problem.
     init(path: String) throws(CommandError) {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw CommandError(ExitCode.noInput, "cannot read \(path)")
-        }
+        let unreadable = CommandError(ExitCode.noInput, "cannot read \(path)")
+        guard let file = InputFile(path: path) else { throw unreadable }
+        let whole: [UInt8]?
+        do { whole = try file.readWhole(atMost: Catalog.bytesMax) } catch { throw unreadable }
         content = try Self.checking(path) { () throws(CatalogError) in
-            let bytes = Array(data)
+            guard let bytes = whole else { throw CatalogError.tooLarge }
             let root = try Catalog.document(bytes)
             return try StorableCatalog(
                 Catalog.isStoreKitConfiguration(root) ? Catalog(storeKitConfiguration: root).json : bytes)
@@ -27,10 +28,10 @@ struct CatalogFile {
     }
 
     /// Checks a catalog of the database.
-    init(stored json: JSONText) throws(CommandError) {
-        content = try Self.checking("the catalog before") { () throws(CatalogError) in
-            try StorableCatalog(Array(json.bytes))
-        }
+    ///
+    /// - Parameter subject: the catalog, for the error.
+    init(stored json: JSONText, _ subject: String) throws(CommandError) {
+        content = try Self.checking(subject) { () throws(CatalogError) in try StorableCatalog(Array(json.bytes)) }
     }
 
     /// Merges two files; products of `completing` replace those with the same IDs.

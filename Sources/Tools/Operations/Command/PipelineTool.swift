@@ -13,9 +13,9 @@ package enum PipelineTool {
         rights: "the commands take the rights of the role \(DatabaseRole.operations.name), "
             + "'migrate' and 'grants' those of the schema's owner: see '\(name) grants'",
         commands: [
-            .migrate, .topics, .grants, .catalogCheck, .catalogApply, .catalogRevert, .plan, .linkAdd, .linkRemove,
-            .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored, .forget, .rebuild,
-            .recoverFeed, .recoverApple, .refundsList, .refundsShow, .refundsCount, .refundsAnswer, .publish,
-            .importPurchases, .run, .status, .reconcile, .accountState,
+            .migrate, .topics, .grants, .catalogCheck, .catalogApply, .catalogRevert, .plan, .planShow, .planList,
+            .linkAdd, .linkRemove, .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
+            .forget, .rebuild, .recoverFeed, .recoverApple, .refundsList, .refundsShow, .refundsCount, .refundsAnswer,
+            .publish, .importPurchases, .run, .status, .reconcile, .accountState,
         ])
 }

@@ -4,6 +4,7 @@ import Derivation
 import Entitlements
 package import JSON
 import Postgres
+import Reports
 import Settings
 import Store
 
@@ -35,15 +36,18 @@ extension ToolCommand {
         if transactionID != nil, knownAt != nil {
             throw UsageError("--known-at is asked of a user, and not of a --transaction")
         }
-        let settings = try context.settings(.database)
-        let answer = try await settings.withDatabaseClient { client in
-            let rows =
-                switch (userID, transactionID) {
-                case (let id?, nil): try await client.run(SupportAnswers.user, (id, environment, knownAt, at, rowsMax))
-                case (nil, let id?): try await client.run(SupportAnswers.transaction, (id, environment, at, rowsMax))
-                default: throw UsageError("expected either a USER or a --transaction")
-                }
-            return try await Explanation(rows[0].root, of: userID, in: environment, client)
+        let answer = try await context.withDatabase { connection in
+            try await connection.snapshot { connection in
+                let rows =
+                    switch (userID, transactionID) {
+                    case (let id?, nil):
+                        try await connection.run(SupportAnswers.user, (id, environment, knownAt, at, rowsMax))
+                    case (nil, let id?):
+                        try await connection.run(SupportAnswers.transaction, (id, environment, at, rowsMax))
+                    default: throw UsageError("expected either a USER or a --transaction")
+                    }
+                return try await Explanation(rows[0].root, of: userID, in: environment, connection)
+            }
         }
         context.console.print(answer: answer.json, context.arguments)
         if !answer.isFound, !context.isJSON {
@@ -62,20 +66,25 @@ private struct Explanation {
     let isFound: Bool
 
     /// - Parameter user: whose rules are added; nil for those of all users.
-    init(_ answer: JSONValue, of user: Identifier?, in environment: String, _ client: PostgresClient) async throws {
+    init(_ answer: JSONValue, of user: Identifier?, in environment: String, _ connection: PostgresConnection)
+        async throws
+    {
         isFound = ["purchases", "grants", "debits", "changes", "entitlements"].contains { answer[$0]?.count ?? 0 > 0 }
         let keys = answer["purchases"]?.elements.compactMap { PurchaseKey(explained: $0) } ?? []
+        let version = try await connection.run(CatalogTable.newestVersion)[0]
+        let catalog = try await CatalogStore().catalog(version: version, connection).catalog
         // The rules are computed as entitle-worker does, from all facts of the purchases.
-        let rules = keys.isEmpty ? [:] : try await Reprojector(client: client).contributions(of: keys)
-        let states = try await client.run(RecoveryRequestTable.tokenStates, keys)
+        let fold = try await BatchFold(reading: Array(Set(keys.map(\.scope))), whole: true, on: connection)
+        let projector = try await BatchProjector(fold, by: catalog, inSnapshot: connection)
+        let states = try await connection.run(RecoveryRequestTable.tokenStates, keys)
         let tokens = Dictionary(states.map { ($0.purchase, $0) }, uniquingKeysWith: { first, _ in first })
         let originals = keys.map(\.originalTransactionID)
         let requests =
-            keys.isEmpty ? [] : Array(try await client.run(RefundTable.ofPurchases, (environment, originals)))
+            keys.isEmpty ? [] : Array(try await connection.run(RefundTable.ofPurchases, (environment, originals)))
         json = JSONContent(answer, each: "purchases") { purchase in
             let key = PurchaseKey(explained: purchase)
             let token = key.flatMap { tokens[$0] }.map { ["result": $0.result, "at": $0.at] as JSONContent }
-            let own = key.flatMap { rules[$0] }?.filter { rule in
+            let own = key.map(projector.contributions)?.filter { rule in
                 rule.userID == nil || user == nil || rule.userID == user
             }
             let byID = Dictionary(grouping: own ?? [], by: \.transactionID)
@@ -90,7 +99,7 @@ private struct Explanation {
                     && request.originalTransactionID == purchase["original_transaction_id"]?.identifier
             }
             guard !refunds.isEmpty else { return explained }
-            let lines = refunds.map { JSONContent($0, ToolCommand.refundColumns) }
+            let lines = refunds.map { JSONContent($0, RefundTable.Row.columns) }
             return explained + ["refund_requests": lines]
         }
     }

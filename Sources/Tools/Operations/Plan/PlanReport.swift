@@ -3,44 +3,57 @@ import Commands
 import Derivation
 import Entitlements
 import JSON
+import Reports
 import Store
 
 /// The effects of a catalog that is not applied.
 struct PlanReport: Report {
     let catalog: Catalog
     let force: CatalogInForce
-    /// Whether owners are planned too, so that each purchase is projected.
-    let hasOwners: Bool
+    /// The instant from which users are counted, that of the snapshot.
+    let now: StoredTime
+    /// The user who is forgotten.
+    var forgotten: PlannedForgetting?
     /// Number of transactions that were read.
     var transactionCount = 0
     /// Number of purchases that were projected.
     var purchaseCount = 0
     /// Number of rows that change.
     var rowCount = 0
+    /// Number of rows of entitlements among them.
+    var entitlementCount: Int64 = 0
+    /// Equal in plans that do the same to the same users.
+    var usersDigest = "0"
+    /// Whether owners are planned too.
+    var hasOwners = false
+    var links = PlannedLinks()
+    /// The number and hash under which the plan is stored.
+    var stored: PlanTable.Added?
     /// The time that reading and projecting took.
     var projecting = Duration.zero
     var instants: [StoredTime] = []
-    var counts: [PlanTables.Count] = []
+    /// The users with each effect: all, by key, by product and by rule.
+    var users: [PlanTables.Users] = []
     /// Number of users who lose a key for any time from now on.
     var losingCount: Int64 = 0
     var balances: [PlanTables.Balances] = []
     var samples: [PlannedSample] = []
+    /// The only user in the samples.
+    var sampled: SampledUser?
     private var sold: Set<Identifier> = []
-    /// The changed purchases of each differing product.
+    /// The changed purchases of each product.
     private var purchasesByProduct: [Identifier: Int] = [:]
 
-    init(catalog: Catalog, force: CatalogInForce, hasOwners: Bool) {
+    init(catalog: Catalog, force: CatalogInForce, now: StoredTime) {
         self.catalog = catalog
         self.force = force
-        self.hasOwners = hasOwners
+        self.now = now
     }
 
-    /// The products whose purchases are projected.
+    /// The products whose purchases are projected even if their owners stay.
     ///
     /// `nil` for all products.
-    var changed: Set<Identifier>? {
-        hasOwners ? nil : force.unprojected?.union(catalog.productIDs(differingFrom: force.catalog))
-    }
+    var changed: Set<Identifier>? { force.unprojected?.union(catalog.productIDs(differingFrom: force.catalog)) }
 
     /// The products whose purchases may get other entries in stacks, as their type may have changed.
     ///
@@ -54,119 +67,121 @@ struct PlanReport: Report {
         for sold in sold { self.sold.formUnion(sold.productIDs) }
     }
 
-    mutating func add(_ changes: RowChanges, of scopes: [PurchaseScope], _ sold: [CatalogProjection.Sold]) {
-        purchaseCount += scopes.count
+    mutating func add(_ changes: RowChanges, _ sold: [CatalogProjection.Sold]) {
         rowCount += changes.count
         let scopes = Set(changes.purchases.map(\.scope))
         guard !scopes.isEmpty else { return }
-        var products: [Identifier: Set<PurchaseScope>] = [:]
-        for sold in sold where scopes.contains(sold.scope) {
-            for product in sold.productIDs where changed?.contains(product) ?? true {
-                products[product, default: []].insert(sold.scope)
-            }
+        let products = Dictionary(grouping: sold.filter { scopes.contains($0.scope) }, by: \.scope).values.map {
+            Set($0.flatMap(\.productIDs))
         }
-        for (product, scopes) in products { purchasesByProduct[product, default: 0] += scopes.count }
+        for products in products {
+            let differing = changed.map { products.intersection($0) } ?? []
+            for product in differing.isEmpty ? products : differing { purchasesByProduct[product, default: 0] += 1 }
+        }
+    }
+
+    /// The changed rows, each with the contribution behind it: one that holds now, else the newest.
+    func rows(of changes: RowChanges, by projector: BatchProjector) -> [PlanTables.Row] {
+        changes.changed.map { row in
+            let behind = projector.contributions(of: row.purchase).filter { contribution in
+                (contribution.userID ?? row.change.userID) == row.change.userID
+                    && [catalog, force.catalog].contains {
+                        $0.entitlementKeys(of: contribution.productID).contains(row.change.key)
+                    }
+            }
+            func rank(_ contribution: Contribution) -> (Int, Int64, Identifier) {
+                guard let period = contribution.period else { return (0, 0, contribution.transactionID) }
+                let holds = period.contains(Timestamp(now))
+                return (holds ? 2 : 1, period.start.milliseconds, contribution.transactionID)
+            }
+            return (row, behind.max { rank($0) < rank($1) })
+        }
     }
 
     /// Whether no user loses access from now on, and no balance is reduced, or the catalog is in force already.
-    var isHarmless: Bool {
-        losingCount == 0 && balances.allSatisfy { $0.debited == 0 } || force.version > 0 && force.catalog == catalog
+    var isHarmless: Bool { losingCount == 0 && balances.allSatisfy { $0.debited == 0 } || isInForce }
+
+    /// An element that meets a limit, as JSON.
+    ///
+    /// Elements that are left out meet every limit.
+    func element(meeting limit: PlanLimit) -> String? {
+        let (member, _) = Self.limited[limit.list]
+        guard case .object(let members) = json else { return nil }
+        let elements: [JSONContent]
+        switch members.first(where: { $0.name == member })?.value {
+        case .array(let list): elements = list
+        default: elements = [.object(members.filter { Self.limited[limit.list].names.contains($0.name) })]
+        }
+        if let met = elements.first(where: { limit.isMet(by: $0) }) {
+            return String(decoding: met.bytes, as: UTF8.self)
+        }
+        let isCut = leftOutCount > 0 && Users.lists.contains { $0.member == member }
+        return isCut ? "\(leftOutCount) elements are left out" : nil
     }
 
-    /// The greatest number of users who lose a key at one of the instants.
-    var lostMax: Int64 { totals.filter { $0.effect == .lost }.map(\.users).max() ?? 0 }
-
-    private var totals: [PlanTables.Count] { counts.filter { $0.key == nil } }
+    /// The lists of the JSON, each with the names that a limit may use; the first is the JSON itself.
+    static let limited: [(member: String?, names: [String])] =
+        [(nil, ["transactions", "purchases", "rows", "losing_users"]), ("users", Users.numbers.compactMap(\.name))]
+        + Users.lists.map { ($0.member, $0.columns.compactMap(\.name)) } + [
+            ("products", PlanAnswer.products.compactMap(\.name)),
+            ("balances", PlanTables.Balances.columns.compactMap(\.name)),
+        ]
 }
 
 extension PlanReport {
-    /// The number of users by effect, for a key at an instant or for all keys.
-    private struct Users {
-        let instant: StoredTime
-        var environment: String?
-        var key: Identifier?
-        var byEffect: [PlannedEffect: Int64] = [:]
-
-        static let columns: [ReportColumn<Users>] =
-            [.init("environment", rank: 2, \.environment), .init("entitlement_key", title: "key", \.key)] + numbers
-
-        /// The columns without a key.
-        static let numbers: [ReportColumn<Users>] =
-            [.init("at", rank: 1, \.instant)]
-            + PlannedEffect.allCases.map { effect in .init(effect.rawValue) { $0.byEffect[effect] ?? 0 } }
-    }
-
-    /// The users of each key at each instant, the keys with most users first.
-    private var users: [Users] {
-        var rows: [Users] = []
-        for count in counts where count.key != nil {
-            let index = rows.firstIndex {
-                $0.instant == count.instant && $0.environment == count.environment && $0.key == count.key
-            }
-            if index == nil {
-                rows.append(Users(instant: count.instant, environment: count.environment, key: count.key))
-            }
-            rows[index ?? rows.count - 1].byEffect[count.effect] = count.users
-        }
-        return rows
-    }
+    private typealias Users = PlanTables.Users
 
     /// The users under any key at each instant.
     private var allUsers: [Users] {
-        instants.map { instant in
-            let found = totals.filter { $0.instant == instant }
-            return Users(
-                instant: instant, byEffect: Dictionary(found.map { ($0.effect, $0.users) }, uniquingKeysWith: +))
-        }
+        instants.map { instant in users.first { $0.isAny && $0.instant == instant } ?? PlanTables.none(at: instant) }
     }
 
-    private static let balanceColumns: [ReportColumn<PlanTables.Balances>] = [
-        .init("environment", rank: 2, \.environment), .init("currency", \.currency), .init("users", \.users),
-        .init("credited", \.credited), .init("debited", \.debited),
-        .init("overdrawn", title: "users below zero", \.overdrawn),
-    ]
+    /// Number of elements of the lists beyond those that are counted.
+    private var leftOutCount: Int64 { users.first.map { $0.total - Int64(users.count) } ?? 0 }
 
-    private static let productColumns: [ReportColumn<(key: Identifier, value: Int)>] = [
-        .init("product_id", title: "product") { $0.key }, .init("purchases", title: "changed purchases") { $0.value },
-    ]
-
-    private var products: [(key: Identifier, value: Int)] {
-        purchasesByProduct.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-    }
+    private var products: [PlanAnswer.Product] { purchasesByProduct.sorted { ($1.value, $0.key) < ($0.value, $1.key) } }
 
     private static func keys(of catalog: Catalog) -> Set<Identifier> {
         Set(catalog.products.values.flatMap(\.entitlementKeys))
     }
 
-    /// Lists of names, each with its title.
-    private var names: [(member: String, title: String, names: [Identifier])] {
+    /// The names of each list of `PlanAnswer.names`.
+    private var names: [(list: (member: String, title: String), names: [Identifier])] {
         let (old, new) = (Self.keys(of: force.catalog), Self.keys(of: catalog))
         let known = Set(catalog.products.keys)
-        return [
-            ("vanishing_keys", "keys that no product grants any more", old.subtracting(new).sorted()),
-            ("new_keys", "keys that no product granted before", new.subtracting(old).sorted()),
-            ("unsold_products", "products without a purchase", known.subtracting(sold).sorted()),
-            ("unknown_products", "products of purchases that the catalog lacks", sold.subtracting(known).sorted()),
-        ]
+        let names = [old.subtracting(new), new.subtracting(old), known.subtracting(sold), sold.subtracting(known)]
+        return Array(zip(PlanAnswer.names, names.map { $0.sorted() }))
     }
 }
 
 extension PlanReport {
     var json: JSONContent {
-        let members: JSONContent = [
-            "version": force.version, "transactions": transactionCount, "purchases": purchaseCount, "rows": rowCount,
-            "projecting_seconds": projecting, "losing_users": losingCount,
-            "users": allUsers.map { JSONContent($0, Users.numbers) },
-            "keys": users.map { JSONContent($0, Users.columns) },
-            "products": products.map { JSONContent($0, Self.productColumns) },
-            "balances": balances.map { JSONContent($0, Self.balanceColumns) },
-        ]
-        return members + .object(names.map { ($0.member, $0.names.json) }) + [
-            "samples": samples.map { $0.json(catalog, force) }
+        ["plan": stored?.number, "sha256": stored?.sha256] + result + [
+            "forgotten": forgotten, "user": sampled, "samples": samples.map { $0.json(catalog, force) },
         ]
     }
 
-    var parts: [TextPart] { head + samples.flatMap { [.blank] + $0.json(catalog, force).lines.map { .line($0) } } }
+    /// The members that are stored, without any user's ID.
+    var result: JSONContent {
+        let members: JSONContent = [
+            "planned_at": now, "version": force.version, "transactions": transactionCount, "purchases": purchaseCount,
+            "rows": rowCount, "entitlements": entitlementCount, "users_digest": usersDigest,
+            "projecting_seconds": projecting, "losing_users": losingCount, "left_out": leftOutCount,
+            "users": allUsers.map { JSONContent($0, Users.numbers) },
+            "products": products.map { JSONContent($0, PlanAnswer.products) },
+            "balances": balances.map { JSONContent($0, PlanTables.Balances.columns) },
+        ]
+        let lists = Users.lists.map { list in
+            (list.member, users.filter(list.has).map { JSONContent($0, list.columns) }.json)
+        }
+        return members + .object(lists) + .object(names.map { ($0.list.member, $0.names.json) })
+    }
+
+    var parts: [TextPart] {
+        head + samples.flatMap { [.blank] + $0.json(catalog, force).lines.map { .line($0) } }
+            + (sampled?.phrase.map { [.blank, .line($0)] } ?? [])
+            + (stored.map { [.blank, .line("plan \($0.number), sha256 \($0.sha256)")] } ?? [])
+    }
 
     /// The report without samples.
     var head: [TextPart] {
@@ -180,22 +195,31 @@ extension PlanReport {
         if rowCount > 0, purchaseCount >= 1_000 {
             parts.append(.line(workload(perThousand: projecting * 1_000 / purchaseCount)))
         }
-        for users in allUsers where !users.byEffect.isEmpty {
-            let effects = PlannedEffect.allCases.compactMap { effect in
-                users.byEffect[effect].map { "\(Quantity.counted($0, "user")) \(effect.phrase)" }
-            }
-            let isBad = users.byEffect[.lost] != nil
+        if let forgotten { parts.append(.line(forgotten.phrase)) }
+        for users in allUsers {
+            let effects = [
+                (users.lost, "would lose a key"), (users.gained, "would gain a key"),
+                (users.earlier, "would have one until an earlier end"),
+                (users.later, "would have one until a later end"),
+            ].filter { $0.0 > 0 }.map { "\(Quantity.counted($0, "user")) \($1)" }
+            guard !effects.isEmpty else { continue }
             parts.append(
-                .line("at \(Timestamp(users.instant).toSecond): \(effects.joined(separator: ", "))", isBad: isBad))
+                .line(
+                    "at \(Timestamp(users.instant).toSecond): \(effects.joined(separator: ", "))", isBad: users.lost > 0
+                ))
         }
         if losingCount > 0 {
             parts.append(.line("\(Quantity.counted(losingCount, "user")) would lose time from now on", isBad: true))
         }
-        parts += [
-            TextTable(users, Users.columns) { $0.byEffect[.lost] != nil }, TextTable(products, Self.productColumns),
-            TextTable(balances, Self.balanceColumns) { $0.overdrawn > 0 },
-        ].filter { !$0.isEmpty }.flatMap { [.blank, .table($0)] }
-        let lists = names.filter { !$0.names.isEmpty }.map { "\($0.title): \(Self.list($0.names))" }
+        for list in Users.lists { parts += Self.table(users.filter(list.has), list.columns) { $0.lost > 0 } }
+        if leftOutCount > 0 {
+            parts.append(.line("\(Quantity.grouped(leftOutCount)) more with fewer users are left out", isBad: true))
+        }
+        parts += Self.table(products, PlanAnswer.products) { _ in false }
+        parts += Self.table(balances, PlanTables.Balances.columns) { $0.overdrawn > 0 }
+        let lists = names.filter { !$0.names.isEmpty }.map {
+            "\($0.list.title): \(PlanAnswer.list($0.names.map(\.text)))"
+        }
         return parts + (lists.isEmpty ? [] : [.blank]) + lists.map { .line($0) }
     }
 
@@ -206,23 +230,14 @@ extension PlanReport {
             + "the rows"
     }
 
-    /// Maximum names in the text; the JSON has all.
-    private static let namesShown = 20
+    /// Maximum rows of a table in the text; the JSON has all.
+    private static let rowsShown = 100
 
-    private static func list(_ names: [Identifier]) -> String {
-        let more = names.count > namesShown ? [" and \(Quantity.grouped(names.count - namesShown)) more"] : []
-        return names.prefix(namesShown).map(\.text).joined(separator: ", ") + more.joined()
-    }
-}
-
-extension PlannedEffect {
-    fileprivate var phrase: String {
-        switch self {
-        case .lost: "would lose a key"
-        case .gained: "would gain a key"
-        case .earlier: "would have one until an earlier end"
-        case .later: "would have one until a later end"
-        }
+    private static func table<Row>(_ rows: [Row], _ columns: [ReportColumn<Row>], isBad: (Row) -> Bool) -> [TextPart] {
+        guard !rows.isEmpty else { return [] }
+        let table = TextTable(Array(rows.prefix(rowsShown)), columns, isBad: isBad)
+        let more = rows.count - rowsShown
+        return [.blank, .table(table)] + (more > 0 ? [.line("and \(Quantity.grouped(more)) more: --json")] : [])
     }
 }
 

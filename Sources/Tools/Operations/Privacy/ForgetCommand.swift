@@ -26,8 +26,7 @@ extension ToolCommand {
             reason: try context.required("reason")
         )
         let (isKnown, forgotten) = try await context.withDatabase { connection in
-            let tables = try await connection.run(SupportAnswers.stored, (request.userID, 0))[0].root["tables"]
-            let isKnown = tables?.elements.contains { $0["table"]?.string != "forgotten_users" } ?? false
+            let isKnown = try await ForgottenUserTable.isKnown(request.userID, on: connection)
             return (isKnown, try await connection.run(ForgottenUserTable.forget, request)[0])
         }
         let json: JSONContent = [

@@ -33,7 +33,8 @@ struct RebuildReport {
         }
         let lasting = lastingCount > 0 ? "; \(lastingCount) cannot be replaced: the lines above say what to do" : ""
         return "\(compared): \(Quantity.counted(differenceCount, "difference"))"
-            + (isReplacing ? replaced : "; --replace writes what was signed and what follows") + lasting + refused
+            + (isReplacing ? replaced : "; 'pipeline rebuild --replace' writes what was signed and what follows")
+            + lasting + refused
     }
 
     private var replaced: String {

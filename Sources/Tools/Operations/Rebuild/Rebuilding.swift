@@ -11,7 +11,7 @@ import Store
 struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool
-    private let reprojector: Reprojector
+    private let reprojector = Reprojector()
     /// The review of the owners.
     ///
     /// `nil` until a `link-worker` has stored its rules.
@@ -31,7 +31,6 @@ struct Rebuilding {
         self.client = client
         self.isReplacing = isReplacing
         self.purchasesMax = purchasesMax
-        reprojector = Reprojector(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
         review = try await client.run(LinkingRulesTable.read).first.flatMap { $0 }.map {
             OwnerReview(client: client, rules: $0)
@@ -184,7 +183,7 @@ struct Rebuilding {
         _ purchases: [PurchaseKey], _ found: RebuildDifferences, isReplacing: Bool, on connection: PostgresConnection
     ) async throws -> RebuildDifferences {
         var differences = found
-        differences.rows = try await reprojector.replace(purchases, kind: .rebuild, on: connection)
+        differences.rows = try await reprojector.replace(purchases, on: connection)
         if !self.isReplacing { differences = differences.withoutAdditions }
         guard isReplacing else { throw Undone(differences: differences) }
         return differences
