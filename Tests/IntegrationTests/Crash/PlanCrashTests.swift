@@ -33,7 +33,7 @@ import Testing
         try await eventually("the statement waits") { try await gate.isReached() }
         process.kill()
         try await process.waitForEnd(deadline: .hopeless)
-        try await gate.open(undoing: undoing)
+        try await gate.release(killed: "pipeline", undoing: undoing)
     }
 
     private func count(_ table: String) async throws -> Int64 {
@@ -56,9 +56,6 @@ import Testing
         _ = try await run("plan", "--catalog", catalog)
         let gate = try await StatementGate(occasion, connection)
         try await kill(["catalog", "apply", "--plan", "1"], at: gate, undoing: false)
-        try await eventually("the transaction is over") {
-            try await connection.query("SELECT FROM pg_stat_activity WHERE application_name = 'pipeline'").isEmpty
-        }
         #expect(try await count("catalog_versions") == 0)
         #expect(try await run("plan", "show", "1").output.contains("not applied"))
         for _ in 0..<2 { #expect(try await run("catalog", "apply", "--plan", "1").exitCode == 0) }

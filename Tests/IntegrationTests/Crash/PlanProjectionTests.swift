@@ -161,7 +161,7 @@ private final class FollowedPlan {
         // Nothing of a former page is projected again.
         #expect(copy.metric("entitle_reprojected_purchases_total") ?? 0 <= Double(page))
         try await pipeline.kill(copy)
-        try await gate.open(undoing: undoing)
+        try await gate.release(killed: copy.stage.program, undoing: undoing)
         guard !isLast else { return }
         try await gate.close()
         try await follow()

@@ -146,7 +146,7 @@ struct RecoveryCrashRig {
     func killAtGate(undoing: Bool) async throws {
         let worker = try await startToGate()
         try await pipeline.kill(worker)
-        try await gate?.open(undoing: undoing)
+        try await gate?.release(killed: worker.stage.program, undoing: undoing)
         try await gate?.close()
     }
 

@@ -27,37 +27,32 @@ struct StatementGate {
 
     func close() async throws { _ = try await connection.query("SELECT pg_advisory_lock(\(Self.key))") }
 
-    /// Lets every statement pass, and waits until those that are waiting have ended.
+    /// Lets every statement pass.
+    func open() async throws { _ = try await connection.query("SELECT pg_advisory_unlock(\(Self.key))") }
+
+    /// Lets what a killed program has sent end, also what comes to the gate later than the rest.
     ///
-    /// - Parameter undoing: whether the waiting statements fail instead of taking effect.
-    func open(undoing: Bool = false) async throws {
-        let waiting = PostgresValue.textArray(try await waiting())
-        if undoing {
-            _ = try await connection.query(
-                "SELECT pg_terminate_backend(pid::int) FROM unnest($1::text[]) AS pid", [waiting])
-        }
-        _ = try await connection.query("SELECT pg_advisory_unlock(\(Self.key))")
-        try await eventually("the held statement has ended") {
-            try await connection.query(
-                """
-                SELECT FROM pg_stat_activity
-                WHERE pid::text = ANY ($1::text[]) AND state = 'active'
-                """, [waiting]
-            ).isEmpty
+    /// - Parameters:
+    ///   - program: the sessions' application name.
+    ///   - undoing: whether the statements fail instead of taking effect.
+    func release(killed program: String, undoing: Bool) async throws {
+        let sessions = "FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()"
+        if undoing { _ = try await connection.query("SELECT pg_terminate_backend(pid) \(sessions)", [.text(program)]) }
+        try await open()
+        try await eventually("the sessions of \(program) have ended") {
+            try await connection.query("SELECT \(sessions)", [.text(program)]).isEmpty
         }
     }
 
-    func isReached() async throws -> Bool { try await !waiting().isEmpty }
-
-    /// The server processes of the statements that wait.
-    private func waiting() async throws -> [String?] {
-        try await connection.query(
+    /// Whether a statement waits.
+    func isReached() async throws -> Bool {
+        try await !connection.query(
             """
-            SELECT pid::text FROM pg_locks
+            SELECT FROM pg_locks
             WHERE locktype = 'advisory' AND NOT granted AND (classid, objid) = (\(Self.key))
               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             """
-        ).map { $0.text(0) }
+        ).isEmpty
     }
 
     private static let key = "4711, 1"
