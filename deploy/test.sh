@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs all tests.
 #
-#   deploy/test.sh                        all tests, about 20 minutes after the build
+#   deploy/test.sh                        all tests, about 50 minutes after the build on two cores
 #   deploy/test.sh --quick                the suites that need no server, about a minute
 #   deploy/test.sh --filter WorkerTests   one suite; arguments go to `swift test`
 #
@@ -80,7 +80,9 @@ if [ "$status" != 0 ]; then
     # Once more at the end, for a reader of only the last lines of a long log.
     printf '\n== what failed\n'
     for log in "$logs"/*; do
-        grep -A 8 -E '^✘|recorded an issue|error:' "$log" | grep -vE '^(◇|✔|--$)' |
+        # The error of tests that were ended by a signal stands behind what they had printed of a line.
+        grep -A 8 -E '^✘|recorded an issue|error:' "$log" | sed 's/^◇.*error: /error: /' |
+            grep -vE '^(◇|✔|--$)' |
             cut -c 1-600 | tail -60 || true
     done
 elif [ "${REQUIRE_ALL_TESTS:-}" = yes ] &&
